@@ -1,0 +1,32 @@
+import { type ByteString } from '../contract/bytes.js';
+import { type RecordName } from '../contract/space.js';
+import { type RecordFacts, type Variable } from '../contract/snapshot.js';
+
+/** A whole record, as decoded: what docs/format.md writes down. */
+export interface StoredRecord {
+  readonly name: RecordName;
+  readonly revision: number;
+  readonly facts: RecordFacts;
+  /** In byte order of the names, hidden ones too. */
+  readonly variables: ReadonlyMap<ByteString, Variable>;
+}
+
+/** What `apply` leaves: the record's new bytes (`undefined` = none), and the answer for the reply. */
+export interface Applied {
+  readonly record: Uint8Array | undefined;
+  /** One answer in the reply grammar, applied or refused. */
+  readonly answer: Uint8Array;
+}
+
+/** Bytes to record and back, and the application of a batch. Two implementations, equal byte for byte. */
+export interface RecordCodec {
+  readonly implementation: 'native' | 'typescript';
+  /** Throws `corrupt_data`, naming the reason and never the content. */
+  decode(bytes: Uint8Array): StoredRecord;
+  encode(record: StoredRecord): Uint8Array;
+  /**
+   * One request with exactly one write (docs/format.md, Batch) on one record. Never throws for what the bytes hold: malformed
+   * requests and corrupt records are answers.
+   */
+  apply(existing: Uint8Array | undefined, request: Uint8Array, revision: number): Applied;
+}
