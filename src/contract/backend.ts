@@ -1,10 +1,10 @@
-import { type ByteString } from './bytes.js';
+import type { ByteString } from './bytes.js';
 import { WafStateError } from './errors.js';
-import { type Feature } from './features.js';
-import { type Limits } from './limits.js';
-import { type Mutation } from './mutation.js';
-import { type Snapshot } from './snapshot.js';
-import { spaceName, type RecordName } from './space.js';
+import type { Feature } from './features.js';
+import type { Limits } from './limits.js';
+import type { Mutation } from './mutation.js';
+import type { Snapshot } from './snapshot.js';
+import { type RecordName, spaceName } from './space.js';
 
 /** The version of this interface. A backend made for another is refused at attach. */
 export const ABI_VERSION = 1;
@@ -150,6 +150,12 @@ export function conflict(record: RecordName, expected: Expectation, actual: numb
   return new WafStateError(
     'conflict',
     `the ${spaceName(record.space)} record is at revision ${actual}, the commit expected ${expected}; load it again and retry`,
-    { details: { space: spaceName(record.space), actual, ...(typeof expected === 'number' && { limit: expected }) } },
+    {
+      details: {
+        space: spaceName(record.space),
+        actual,
+        ...(typeof expected === 'number' && { limit: expected }),
+      },
+    },
   );
 }

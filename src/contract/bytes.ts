@@ -8,23 +8,23 @@
 declare const byteString: unique symbol;
 export type ByteString = string & { readonly [byteString]: true };
 
-const ASCII = /^[\x00-\x7f]*$/;
+const BEYOND_ASCII = /[\u0080-\uffff]/;
 const UPPER = /[A-Z]/;
 
 /** Text as its UTF-8 bytes; undefined if it has a lone surrogate, which no UTF-8 can express. */
 export function encodeText(text: string): ByteString | undefined {
-  if (ASCII.test(text)) return text as ByteString;
+  if (!BEYOND_ASCII.test(text)) return text as ByteString;
   if (!text.isWellFormed()) return undefined;
-  return Buffer.from(text, 'utf8').latin1Slice() as ByteString;
+  return Buffer.from(text, 'utf8').toString('latin1') as ByteString;
 }
 
 /** The text of UTF-8 bytes. Bytes that are not UTF-8 come out as U+FFFD: use `toBytes` where they must be exact. */
 export function decodeText(bytes: ByteString): string {
-  return ASCII.test(bytes) ? bytes : Buffer.from(bytes, 'latin1').utf8Slice();
+  return BEYOND_ASCII.test(bytes) ? Buffer.from(bytes, 'latin1').toString('utf8') : bytes;
 }
 
 export function fromBytes(bytes: Uint8Array): ByteString {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice() as ByteString;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1') as ByteString;
 }
 
 /** A copy of the bytes, the caller's to keep. */
@@ -35,7 +35,7 @@ export function toBytes(bytes: ByteString): Buffer {
 /** A to Z in lower case, every other byte as it is: how variable names compare. */
 export function lowerAscii(bytes: ByteString): ByteString {
   if (!UPPER.test(bytes)) return bytes;
-  if (ASCII.test(bytes)) return bytes.toLowerCase() as ByteString;
+  if (!BEYOND_ASCII.test(bytes)) return bytes.toLowerCase() as ByteString;
   return bytes.replace(/[A-Z]+/g, (run) => run.toLowerCase()) as ByteString;
 }
 

@@ -51,16 +51,28 @@ export function resolveLimits(overrides: Partial<Limits> = {}): Limits {
   const limits: Record<LimitName, number> = { ...DEFAULT_LIMITS };
   for (const [name, value] of Object.entries(overrides)) {
     if (!Object.hasOwn(RANGES, name)) {
-      throw new WafStateError('invalid_limit', `unknown limit '${name}'; the limits are ${LIMIT_NAMES.join(', ')}`, {
-        details: { option: name },
-      });
+      throw new WafStateError(
+        'invalid_limit',
+        `unknown limit '${name}'; the limits are ${LIMIT_NAMES.join(', ')}`,
+        {
+          details: { option: name },
+        },
+      );
     }
     if (value === undefined) continue;
     const [, least, most] = RANGES[name as LimitName];
     if (!Number.isSafeInteger(value) || value < least || value > most) {
-      throw new WafStateError('invalid_limit', `limit ${name} must be an integer from ${least} to ${most}, got ${String(value)}`, {
-        details: { option: name, limit: value < least ? least : most, ...(typeof value === 'number' && { actual: value }) },
-      });
+      throw new WafStateError(
+        'invalid_limit',
+        `limit ${name} must be an integer from ${least} to ${most}, got ${String(value)}`,
+        {
+          details: {
+            option: name,
+            limit: value < least ? least : most,
+            ...(typeof value === 'number' && { actual: value }),
+          },
+        },
+      );
     }
     limits[name as LimitName] = value;
   }

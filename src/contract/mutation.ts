@@ -1,4 +1,4 @@
-import { type ByteString } from './bytes.js';
+import type { ByteString } from './bytes.js';
 
 /**
  * One step of a batch. Steps are blind: none depends on what its author has read, so applying a log to whatever

@@ -1,4 +1,4 @@
-import { type ByteString } from './bytes.js';
+import type { ByteString } from './bytes.js';
 
 /** One variable as it is stored. */
 export interface Variable {

@@ -1,4 +1,4 @@
-import { type ByteString } from './bytes.js';
+import type { ByteString } from './bytes.js';
 
 /** The five collections of ModSecurity, by the byte that leads their records' names. */
 export const COLLECTION_SPACES = { ip: 1, session: 2, user: 3, global: 4, resource: 5 } as const;

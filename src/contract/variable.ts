@@ -1,7 +1,7 @@
-import { type ByteString } from './bytes.js';
+import type { ByteString } from './bytes.js';
 import { INT64_MAX, INT64_MIN } from './clock.js';
-import { type VariableMutation } from './mutation.js';
-import { type Variable } from './snapshot.js';
+import type { VariableMutation } from './mutation.js';
+import type { Variable } from './snapshot.js';
 
 /**
  * The rules of one variable, pure. The TypeScript record, the memory engine and a transaction's own reads all go
@@ -43,7 +43,9 @@ export function applyToVariable(
       if (mutation.onlyIfNone && current?.deadline !== undefined) return current;
       return { value: current?.value, deadline: mutation.deadline, clock: current?.clock };
     case 'deprecate':
-      return current?.clock === undefined ? current : decay(current, current.clock, mutation.amount, mutation.period, mutation.at);
+      return current?.clock === undefined
+        ? current
+        : decay(current, current.clock, mutation.amount, mutation.period, mutation.at);
   }
 }
 

@@ -1,6 +1,6 @@
-import { type ByteString } from '../contract/bytes.js';
-import { type RecordName } from '../contract/space.js';
-import { type RecordFacts, type Variable } from '../contract/snapshot.js';
+import type { ByteString } from '../contract/bytes.js';
+import type { RecordFacts, Variable } from '../contract/snapshot.js';
+import type { RecordName } from '../contract/space.js';
 
 /** A whole record, as decoded: what docs/format.md writes down. */
 export interface StoredRecord {
