@@ -7,6 +7,10 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // .ci/run counts the tests from this file.
+    reporters: process.env['CI']
+      ? ['default', ['json', { outputFile: 'build/test-results.json' }]]
+      : ['default'],
     server: {
       deps: {
         // Two ways to import. A unit test takes a source file ('../../src/record/encode.js'), which

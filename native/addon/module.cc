@@ -1,0 +1,18 @@
+// Entry point of the addon: what `require('wafstate.node')` returns.
+
+#include <napi.h>
+
+namespace wafstate::addon {
+
+// Raised whenever a call changes its arguments or its result. The loader refuses an addon with another
+// number, so that a stale binary is reported instead of misread.
+constexpr int kAddonAbi = 1;
+
+static Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  exports.Set("abi", Napi::Number::New(env, kAddonAbi));
+  return exports;
+}
+
+NODE_API_MODULE(wafstate, Init)
+
+}  // namespace wafstate::addon

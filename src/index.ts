@@ -1,0 +1,32 @@
+/** State of web application firewalls: collections, engines, and the contract between them. */
+
+export {
+  ABI_VERSION,
+  attach,
+  type Backend,
+  type CleanupBudget,
+  type CleanupResult,
+  type CommitOptions,
+  type CommitResult,
+  type CommittedValue,
+  type Expectation,
+  type RecordWrite,
+  type ScanEntry,
+  type ScanPage,
+  type ScanQuery,
+} from './contract/backend.js';
+export { type ByteString, decodeText, encodeText, fromBytes, toBytes } from './contract/bytes.js';
+export { type Clock, systemClock } from './contract/clock.js';
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorDetails,
+  type ErrorKind,
+  type Outcome,
+  WafStateError,
+} from './contract/errors.js';
+export { FEATURES, type Feature } from './contract/features.js';
+export { DEFAULT_LIMITS, type Limits } from './contract/limits.js';
+export type { Mutation } from './contract/mutation.js';
+export type { RecordFacts, Snapshot, Variable } from './contract/snapshot.js';
+export { COLLECTION_SPACES, type CollectionName, type RecordName } from './contract/space.js';
