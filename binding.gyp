@@ -1,8 +1,9 @@
 {
   "variables": {
     # liblmdb comes from the sources that the lmdb package ships, so that the addon and that package
-    # agree on the file format and on the lock file.
-    "lmdb_dir": "<!(node -p \"require('node:path').relative('.', require.resolve('lmdb') + '/../../dependencies/lmdb/libraries/liblmdb')\")",
+    # agree on the file format and on the lock file. The folder is looked for without following links:
+    # gyp mirrors the path below build/, and a path that climbs would leave it.
+    "lmdb_dir": "<!(node -p \"require('node:path').relative('.', require.resolve.paths('lmdb').map((d) => d + '/lmdb/dependencies/lmdb/libraries/liblmdb').find((d) => require('node:fs').existsSync(d)))\")",
     "napi_include": "<!(node -p \"require('node-addon-api').include_dir\")"
   },
   "target_defaults": {
