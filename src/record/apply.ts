@@ -155,6 +155,7 @@ class Batch {
   #swept = false;
   #removed = false;
   #created: bigint;
+  /** Stored times never go back. */
   #updated: bigint;
   #updateCount: number;
   #timeout: bigint | undefined;
@@ -173,7 +174,7 @@ class Batch {
     this.#limits = limits;
     this.#base = current;
     this.#created = current?.facts.created ?? now;
-    this.#updated = current?.facts.updated ?? now;
+    this.#updated = current !== undefined && current.facts.updated > now ? current.facts.updated : now;
     this.#updateCount = current?.facts.updateCount ?? 0;
     this.#timeout = current === undefined ? newTimeout : current.facts.timeout;
     this.#count = current?.count ?? 0;
@@ -269,7 +270,7 @@ class Batch {
   #plan(): Plan {
     const facts: RecordFacts = {
       created: this.#created,
-      updated: this.#updated > this.#now ? this.#updated : this.#now,
+      updated: this.#updated,
       updateCount: Math.min(this.#updateCount + 1, MAX_UPDATE_COUNT),
       timeout: this.#timeout,
     };
