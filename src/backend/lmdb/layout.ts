@@ -1,4 +1,4 @@
-import { type ByteString } from '../../contract/bytes.js';
+import type { ByteString } from '../../contract/bytes.js';
 
 /**
  * What an environment looks like on disk, whichever implementation opened it. docs/lmdb.md draws it.
@@ -42,12 +42,17 @@ const ENVIRONMENT_FORMAT = 1;
 const DURABILITIES: readonly Durability[] = ['durable', 'relaxed'];
 
 export function encodeEnvironment(durability: Durability): Uint8Array {
-  return Buffer.from([...Buffer.from(ENVIRONMENT_MAGIC), ENVIRONMENT_FORMAT, DURABILITIES.indexOf(durability) + 1]);
+  return Buffer.from([
+    ...Buffer.from(ENVIRONMENT_MAGIC),
+    ENVIRONMENT_FORMAT,
+    DURABILITIES.indexOf(durability) + 1,
+  ]);
 }
 
 /** The durability noted in the environment; undefined where the bytes are not such a note, or a later format's. */
 export function decodeEnvironment(bytes: Uint8Array): Durability | undefined {
-  if (bytes.byteLength !== 4 || String.fromCharCode(bytes[0] ?? 0, bytes[1] ?? 0) !== ENVIRONMENT_MAGIC) return undefined;
+  if (bytes.byteLength !== 4 || String.fromCharCode(bytes[0] ?? 0, bytes[1] ?? 0) !== ENVIRONMENT_MAGIC)
+    return undefined;
   if (bytes[2] !== ENVIRONMENT_FORMAT) return undefined;
   return DURABILITIES[(bytes[3] ?? 0) - 1];
 }

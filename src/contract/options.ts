@@ -1,0 +1,117 @@
+import { WafStateError } from './errors.js';
+
+/**
+ * The checks that every function with options makes: what is not known, of the wrong kind or out of range is
+ * `invalid_option`, and the message names the option, the range and the figure. Nothing is corrected silently.
+ */
+
+/** Refuses an option that does not exist, and names the one that was likely meant. */
+export function refuseUnknownOptions(owner: string, given: object, known: readonly string[]): void {
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue;
+    const meant = nearestName(name, known);
+    throw new WafStateError(
+      'invalid_option',
+      `${owner} has no option '${name}'; ${meant === undefined ? `its options are ${known.join(', ')}` : `did you mean '${meant}'?`}`,
+      { details: { option: name } },
+    );
+  }
+}
+
+/** A number option with its unit and range, for `numberOption`. */
+export interface NumberRange {
+  readonly initial: number;
+  readonly least: number;
+  readonly most: number;
+  /** For the message: `bytes`, `seconds`. */
+  readonly unit: string;
+  /** Fractions are allowed; else only integers are. */
+  readonly fractions?: boolean;
+}
+
+/** The value, or the range's initial one where it is undefined. Throws `invalid_option`. */
+export function numberOption(owner: string, name: string, value: unknown, range: NumberRange): number {
+  if (value === undefined) return range.initial;
+  const { least, most, unit } = range;
+  if (
+    typeof value === 'number' &&
+    value >= least &&
+    value <= most &&
+    (range.fractions === true || Number.isSafeInteger(value))
+  ) {
+    return value;
+  }
+  const kind = range.fractions === true ? 'a number' : 'an integer';
+  throw new WafStateError(
+    'invalid_option',
+    `${owner}: ${name} must be ${kind} of ${unit} from ${least} to ${most}, got ${shown(value)}`,
+    {
+      details: {
+        option: name,
+        ...(typeof value === 'number' && { limit: value < least ? least : most, actual: value }),
+      },
+    },
+  );
+}
+
+/** The value if it is one of `choices`, the first of them where it is undefined. Throws `invalid_option`. */
+export function choiceOption<T extends string>(
+  owner: string,
+  name: string,
+  value: unknown,
+  choices: readonly [T, ...T[]],
+): T {
+  if (value === undefined) return choices[0];
+  const choice = choices.find((each) => each === value);
+  if (choice !== undefined) return choice;
+  throw new WafStateError(
+    'invalid_option',
+    `${owner}: ${name} must be ${choices.map((each) => `'${each}'`).join(' or ')}, got ${shown(value)}`,
+    {
+      details: { option: name },
+    },
+  );
+}
+
+/** The value if it is a boolean, `initial` where it is undefined. Throws `invalid_option`. */
+export function booleanOption(owner: string, name: string, value: unknown, initial: boolean): boolean {
+  if (value === undefined) return initial;
+  if (typeof value === 'boolean') return value;
+  throw new WafStateError('invalid_option', `${owner}: ${name} must be true or false, got ${shown(value)}`, {
+    details: { option: name },
+  });
+}
+
+/** Strings by their kind only: an option may hold a secret. */
+function shown(value: unknown): string {
+  return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean'
+    ? String(value)
+    : value === null
+      ? 'null'
+      : `a ${typeof value}`;
+}
+
+/** The known name within two edits, or a third of the length, of what was given; undefined where none is that near. */
+export function nearestName(given: string, known: readonly string[]): string | undefined {
+  const distances = known.map((name) => ({
+    name,
+    distance: editDistance(given.toLowerCase(), name.toLowerCase()),
+  }));
+  distances.sort((a, b) => a.distance - b.distance);
+  const best = distances[0];
+  return best !== undefined && best.distance <= Math.max(2, given.length / 3) ? best.name : undefined;
+}
+
+/** Levenshtein's: insertions, deletions and replacements. */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}
