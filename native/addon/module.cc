@@ -1,6 +1,6 @@
 // Entry point of the addon: what `require('wafstate.node')` returns.
 
-#include <napi.h>
+#include "addon/napi.h"
 
 namespace wafstate::addon {
 
@@ -8,6 +8,8 @@ namespace wafstate::addon {
 // number, so that a stale binary is reported instead of misread.
 constexpr int kAddonAbi = 1;
 
+// One a concern; each adds its functions to `exports`. No state outlives a call except what an environment's
+// own instance data holds, since the addon is loaded into every thread of a process.
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("abi", Napi::Number::New(env, kAddonAbi));
   return exports;
