@@ -3,8 +3,9 @@
 //   node scripts/build-addon.mjs             fails when the addon cannot be built
 //   node scripts/build-addon.mjs --optional  says why and succeeds: the package then runs in TypeScript
 //
-// `npm ci` runs it with --optional (the "prepare" script), so that no compiler is needed to work on the
-// project. An installed package never runs it: it carries prebuilt binaries and has no install script.
+// `npm ci` runs it with --optional, so that no compiler is needed to work on the project. It is npm's
+// "dependencies" script, which runs in the project itself only: a package with an "install" or "prepare"
+// script makes its users review it. An installed package carries prebuilt binaries instead.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
