@@ -1,5 +1,7 @@
 /** State of web application firewalls: collections, engines, and the contract between them. */
 
+export { type MemoryBackend, type MemoryStats, openMemory } from './backend/memory/memory.js';
+export type { MemoryOptions } from './backend/memory/options.js';
 export {
   ABI_VERSION,
   attach,

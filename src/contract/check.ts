@@ -1,8 +1,8 @@
-import type { CommitOptions, Expectation, RecordWrite } from './backend.js';
+import type { CleanupBudget, CommitOptions, Expectation, RecordWrite, ScanQuery } from './backend.js';
 import type { ByteString } from './bytes.js';
 import { INT64_MAX, INT64_MIN } from './clock.js';
 import { WafStateError } from './errors.js';
-import type { Limits } from './limits.js';
+import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import type { Mutation } from './mutation.js';
 import {
   COLLECTION_SPACES,
@@ -53,6 +53,58 @@ export function checkCommit(writes: readonly RecordWrite[], options: CommitOptio
     for (const mutation of write.mutations) checkMutation(write.record, mutation, limits);
   }
   if (writes.length > 1) checkDistinct(writes);
+}
+
+/** Throws `invalid_option`, `invalid_limit` for a budget that is no pair of positive integers. */
+export function checkCleanup(now: bigint, budget: CleanupBudget): void {
+  checkTime('now', now);
+  for (const name of ['records', 'variables'] as const) {
+    const value = budget[name];
+    if (Number.isSafeInteger(value) && value > 0) continue;
+    throw new WafStateError(
+      'invalid_limit',
+      `the cleanup budget's ${name} must be an integer from 1, got ${String(value)}`,
+      { details: { option: name, limit: 1, ...(typeof value === 'number' && { actual: value }) } },
+    );
+  }
+}
+
+/** Entries in one page of a scan, at most. */
+const MAX_PAGE = 1000;
+
+/** Throws `invalid_option`; `invalid_key` for an `after` that no record can have. */
+export function checkScan(query: ScanQuery): void {
+  const { space, applicationId, prefix, after, limit } = query;
+  checkTime('now', query.now);
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+    throw new WafStateError(
+      'invalid_option',
+      `the limit of a scan must be an integer from 1 to ${MAX_PAGE}, got ${String(limit)}`,
+      {
+        details: {
+          option: 'limit',
+          limit: limit < 1 ? 1 : MAX_PAGE,
+          ...(typeof limit === 'number' && { actual: limit }),
+        },
+      },
+    );
+  }
+  if (applicationId !== undefined && space === undefined) throw incomplete('applicationId', 'space');
+  if (prefix !== undefined && applicationId === undefined) throw incomplete('prefix', 'applicationId');
+  if (after !== undefined) checkRecord(after, DEFAULT_LIMITS);
+  // A record that begins with all that the query names must be possible.
+  if (space !== undefined) {
+    const key = prefix === undefined || prefix === '' ? ANY_KEY : prefix;
+    checkRecord({ space, applicationId: applicationId ?? ('' as ByteString), key }, DEFAULT_LIMITS);
+  }
+}
+
+const ANY_KEY = '0' as ByteString;
+
+function incomplete(option: string, needed: string): WafStateError {
+  return new WafStateError('invalid_option', `the ${option} of a scan needs a ${needed} beside it`, {
+    details: { option },
+  });
 }
 
 /** Throws `invalid_option` unless the time is within 64 bits. */
