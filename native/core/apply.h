@@ -20,50 +20,70 @@ namespace wafstate {
 class Applier {
  public:
   // Appends the new record to `record` (nothing where it ends removed) and the write's result to `reply`.
-  // Where the refusal's status is not kApplied both may hold a part, which the caller drops. REQUIRES:
-  // `write` is one of `request`; `record` does not overlap `existing`; `revision` is unused so far.
+  // Where the refusal's status is not kApplied, `record` is as it was and the refusal's `write` is left at 0.
+  // REQUIRES: `write` is one of `request`; `record` holds no part of `existing`; `revision` was never used.
   [[nodiscard]] Refusal Apply(std::optional<Bytes> existing, const Request& request, const Write& write,
                               std::uint64_t revision, Buffer& record, ReplyWriter& reply);
 
  private:
-  // A distinct name of the batch, with its variable as it is after the mutations so far.
+  // When a slot was written, and when things happened to all of them: so that ending a record or dropping
+  // what is expired costs the same for one slot as for thousands.
+  using Stamp = std::uint32_t;
+  static constexpr Stamp kNever = 0;
+  static constexpr Stamp kStored = 1;
+  static constexpr Stamp StampOf(std::size_t mutation) { return static_cast<Stamp>(mutation) + 2; }
+
+  // A distinct name of the batch, with its variable as the mutations so far have left it.
   struct Slot {
     Variable variable;
     bool present = false;
+    Stamp written = kNever;
     std::uint32_t first_mutation = 0;
-    // 1 + the mutation that wrote it last; 0 = as in the existing record.
-    std::uint32_t written = 0;
-    // Where the existing record has the variable, or would have it, within its variables.
+    // Where among the existing variables it stands or would stand, and how many bytes it takes there.
     std::size_t offset = 0;
-    std::size_t encoded_bytes = 0;
+    std::size_t size = 0;
   };
 
-  // What is stored outside the slots.
+  // The existing variables that no mutation names.
   struct Rest {
-    std::size_t count = 0;
-    std::size_t bytes = 0;
-    std::size_t expired_count = 0;
-    std::size_t expired_bytes = 0;
+    Bytes variables;  // the slots' own among them
+    std::size_t size = 0;
+    std::size_t expired = 0;
+    std::size_t expired_size = 0;
   };
 
   void SortIntoSlots(std::span<const Mutation> mutations);
   [[nodiscard]] Corruption ReadExisting(Bytes existing, const RecordName& name);
-  [[nodiscard]] Refusal Check(const Write& write) const;
-  [[nodiscard]] Refusal Run(const Request& request, const Write& write);
-  [[nodiscard]] Refusal RunOnVariable(const Mutation& mutation, std::uint32_t index, std::size_t limit);
-  [[nodiscard]] Refusal FitSize(std::size_t limit, std::uint32_t mutation_count);
-  void Begin(const Write& write);
-  void End();
-  void DropExpired(std::uint32_t before);
+  [[nodiscard]] Refusal RunAll(std::span<const Mutation> mutations, const Request& request);
+  [[nodiscard]] Refusal RunOne(const Mutation& mutation, std::size_t index, std::size_t variables_limit);
+  [[nodiscard]] bool Mutate(const Mutation& mutation, Slot& slot, bool live) const;
+  [[nodiscard]] Refusal FitSize(std::size_t limit, std::size_t mutation_count);
+  void BeginRecord(Stamp ended_at);
+  void DropExpired(Stamp before);
   [[nodiscard]] bool IsStored(const Slot& slot) const;
-  [[nodiscard]] std::size_t StoredBytes() const;
+  [[nodiscard]] std::size_t StoredSize() const;
   void WriteRecord(const RecordName& name, std::uint64_t revision, Buffer& record) const;
-  void WriteVariables(class RecordWriter& writer) const;
+  void WriteVariables(RecordWriter& writer) const;
   void WriteResult(bool existed, std::uint64_t revision, ReplyWriter& reply) const;
 
-  std::vector<Slot> slots_;
-  std::vector<std::uint32_t> order_;
-  std::vector<std::uint32_t> slot_of_;
+  std::vector<Slot> slots_;             // in byte order of their names
+  std::vector<std::uint32_t> by_name_;  // mutations of variables
+  std::vector<std::uint32_t> slot_of_;  // by mutation; 0 where it is one of the record
+
+  std::int64_t now_ = 0;
+  std::optional<std::int64_t> new_timeout_;
+  RecordFacts facts_;
+  std::uint64_t revision_ = 0;
+  Rest rest_;
+  // Stored variables, in slots or not, and those of them that are expired.
+  std::size_t count_ = 0;
+  std::size_t expired_ = 0;
+  std::size_t size_before_ = 0;
+  bool removed_ = false;
+  // What slots held when the record was ended is gone; what they held of expired variables when those were
+  // dropped is too.
+  Stamp ended_at_ = kNever;
+  Stamp dropped_at_ = kNever;
 };
 
 }  // namespace wafstate

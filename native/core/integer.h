@@ -25,7 +25,7 @@ constexpr std::size_t kMaxDecimalBytes = 20;
 class Decimal {
  public:
   explicit Decimal(std::int64_t value);
-  [[nodiscard]] Bytes bytes() const { return Bytes(digits_).last(size_); }
+  [[nodiscard]] Bytes bytes() const { return Bytes(digits_).first(size_); }
 
  private:
   std::array<std::uint8_t, kMaxDecimalBytes> digits_;
