@@ -139,7 +139,7 @@ Corruption Applier::ReadExisting(Bytes existing, const RecordName& name) {
   const RecordName& stored = view.name();
   const bool is_same = stored.space == name.space && Equal(stored.application_id, name.application_id) &&
                        Equal(stored.key, name.key);
-  return is_same ? Corruption::kNone : Corruption::kMisplaced;
+  return is_same ? Corruption::kNone : Corruption::kOtherName;
 }
 
 void Applier::BeginRecord(Stamp ended_at) {

@@ -24,24 +24,13 @@ constexpr std::size_t kVariableCountAt = 38;
 constexpr std::uint8_t kHasTimeout = 1;
 
 constexpr std::uint8_t kKindMask = 3;
+constexpr std::uint8_t kNoKind = 3;
 constexpr std::uint8_t kHasDeadline = 4;
 constexpr std::uint8_t kHasClock = 8;
 constexpr std::uint8_t kTagMask = kKindMask | kHasDeadline | kHasClock;
 
 // The update count and the variable count share eight bytes: 48 bits and 16.
 constexpr int kUpdateCountBits = 48;
-
-bool IsTag(std::uint8_t tag) {
-  if ((tag & ~kTagMask) != 0) return false;
-  switch (static_cast<ValueKind>(tag & kKindMask)) {
-    case ValueKind::kNone:
-      return tag == kHasDeadline;
-    case ValueKind::kInteger:
-    case ValueKind::kBytes:
-      return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -87,13 +76,14 @@ Corruption VariableCursor::Parse(Variable& variable) {
   if (name_size == 0) return Corruption::kNameLength;
   std::uint8_t tag = 0;
   if (!reader_.Read(tag)) return Corruption::kTruncated;
-  if (!IsTag(tag)) return Corruption::kTag;
+  if ((tag & ~kTagMask) != 0 || (tag & kKindMask) == kNoKind) return Corruption::kTag;
+  variable.kind = static_cast<ValueKind>(tag & kKindMask);
+  if (variable.kind == ValueKind::kNone && tag != kHasDeadline) return Corruption::kValueless;
   if (!reader_.Read(name_size, variable.name)) return Corruption::kTruncated;
   if (HasUpperCase(variable.name)) return Corruption::kNameCase;
   // No name is empty, so the first one is above the empty `previous_`.
-  if (Compare(previous_, variable.name) >= 0) return Corruption::kOrder;
+  if (Compare(previous_, variable.name) >= 0) return Corruption::kNameOrder;
 
-  variable.kind = static_cast<ValueKind>(tag & kKindMask);
   variable.has_deadline = (tag & kHasDeadline) != 0;
   variable.deadline = 0;
   if (variable.has_deadline && !reader_.Read(variable.deadline)) return Corruption::kTruncated;
@@ -108,7 +98,7 @@ Corruption VariableCursor::Parse(Variable& variable) {
   if (variable.kind == ValueKind::kBytes) {
     std::uint32_t size = 0;
     if (!reader_.Read(size) || !reader_.Read(size, variable.bytes)) return Corruption::kTruncated;
-    if (ParseCanonical(variable.bytes)) return Corruption::kValue;
+    if (ParseCanonical(variable.bytes)) return Corruption::kInteger;
   }
   return Corruption::kNone;
 }
@@ -123,7 +113,7 @@ Corruption RecordView::Open(Bytes record) {
 }
 
 Corruption RecordView::OpenHeader(Bytes record) {
-  if (record.size() < kRecordHeaderBytes + kChecksumBytes) return Corruption::kTruncated;
+  if (record.size() < kRecordHeaderBytes + kChecksumBytes) return Corruption::kTooShort;
   const std::uint8_t* const header = record.data();
   if (header[0] != 'W' || header[1] != 'R') return Corruption::kMagic;
   if (header[kVersionAt] != kSchemaVersion) return Corruption::kVersion;

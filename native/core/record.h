@@ -33,7 +33,7 @@ constexpr std::uint64_t kMaxUpdateCount = (std::uint64_t{1} << 48) - 1;
 // them are.
 enum class Corruption : std::uint8_t {
   kNone = 0,
-  kTruncated = 1,
+  kTooShort = 1,
   kMagic = 2,
   kVersion = 3,
   kChecksum = 4,
@@ -43,14 +43,16 @@ enum class Corruption : std::uint8_t {
   kRevision = 8,
   kUpdateCount = 9,
   kTimeout = 10,
-  kTrailing = 11,
+  kTruncated = 11,
   kNameLength = 12,
   kTag = 13,
-  kNameCase = 14,
-  kOrder = 15,
-  kClock = 16,
-  kValue = 17,
-  kMisplaced = 18,
+  kValueless = 14,
+  kNameCase = 15,
+  kNameOrder = 16,
+  kClock = 17,
+  kInteger = 18,
+  kTrailing = 19,
+  kOtherName = 20,
 };
 
 [[nodiscard]] constexpr bool IsSpace(std::uint8_t space) {
