@@ -35,7 +35,8 @@ export class Applier {
     if (damaged && !removesFirst(request, index)) {
       return { status: Status.corrupt, write: index, mutation: NO_MUTATION, limit: 0, actual: corruption };
     }
-    if (existing !== undefined && !damaged) {
+    const usedUp = revision > Number.MAX_SAFE_INTEGER;
+    if (existing !== undefined && !damaged && !usedUp) {
       this.record = patch(this.#scan, request, index, revision, reply);
       if (this.record !== undefined) return undefined;
     }
@@ -44,6 +45,15 @@ export class Applier {
       ? applyToDamaged(write, request.now, request.limits)
       : applyWrite(existing === undefined ? undefined : this.#scan, write, request.now, request.limits);
     if (outcome.status !== Status.applied) return { ...outcome, write: index };
+    if (usedUp && outcome.facts !== undefined) {
+      return {
+        status: Status.revisionsUsedUp,
+        write: index,
+        mutation: NO_MUTATION,
+        limit: Number.MAX_SAFE_INTEGER,
+        actual: 0,
+      };
+    }
     this.record = this.#encode(outcome, request, index, write, revision);
     this.#answer(outcome, request.now, revision, reply);
     return undefined;
