@@ -3,6 +3,25 @@
 export { type MemoryBackend, type MemoryStats, openMemory } from './backend/memory/memory.js';
 export type { MemoryOptions } from './backend/memory/options.js';
 export {
+  type BeginOptions,
+  Checkpoint,
+  type Collection,
+  type CollectionFacts,
+  Collections,
+  type CollectionsOptions,
+  type Flushed,
+  type FlushedCollection,
+  type FlushOptions,
+  type Incremented,
+  type IncrementOptions,
+  type Integer,
+  type Scope,
+  type Seconds,
+  type Text,
+  Transaction,
+  type Value,
+} from './collections/index.js';
+export {
   ABI_VERSION,
   attach,
   type Backend,
@@ -28,8 +47,7 @@ export {
   WafStateError,
 } from './contract/errors.js';
 export { FEATURES, type Feature } from './contract/features.js';
-export { DEFAULT_LIMITS, type LimitName, type Limits, resolveLimits } from './contract/limits.js';
+export { DEFAULT_LIMITS, type Limits } from './contract/limits.js';
 export type { Mutation } from './contract/mutation.js';
 export type { RecordFacts, Snapshot, Variable } from './contract/snapshot.js';
 export { COLLECTION_SPACES, type CollectionName, type RecordName } from './contract/space.js';
-export { type NativeStatus, nativeStatus } from './record/addon.js';

@@ -1,6 +1,5 @@
 // Entry point of the addon: what `require('wafstate.node')` returns.
 
-#include "addon/environment.h"
 #include "addon/napi.h"
 
 namespace wafstate::addon {
@@ -13,7 +12,6 @@ constexpr int kAddonAbi = 1;
 // own instance data holds, since the addon is loaded into every thread of a process.
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("abi", Napi::Number::New(env, kAddonAbi));
-  AddEnvironment(env, exports);
   return exports;
 }
 
