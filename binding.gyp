@@ -27,10 +27,12 @@
       # The same two switches as in the lmdb package: both decide the layout of what is shared on disk.
       "defines": ["MDB_MAXKEYSIZE=0", "MDB_USE_ROBUST"],
       "sources": [
-        "<(lmdb_dir)/mdb.c",
+        # Includes mdb.c.
+        "native/lmdb/liblmdb.c",
         "<(lmdb_dir)/midl.c",
         "<(lmdb_dir)/chacha8.c"
       ],
+      "include_dirs": ["<(lmdb_dir)"],
       "cflags": ["-w"],
       "xcode_settings": { "WARNING_CFLAGS": ["-w"] },
       "direct_dependent_settings": {

@@ -35,8 +35,9 @@ for variant in "$@"; do
   rm -rf "$out"
   mkdir -p "$out"
   {
-    for file in mdb midl chacha8; do
-      echo "$cc $flags -w -pthread -DMDB_MAXKEYSIZE=0 -DMDB_USE_ROBUST -c $lmdb/$file.c -o $out/$file.o"
+    for file in native/lmdb/liblmdb "$lmdb/midl" "$lmdb/chacha8"; do
+      echo "$cc $flags -w -pthread -DMDB_MAXKEYSIZE=0 -DMDB_USE_ROBUST -I$lmdb -c $file.c" \
+        "-o $out/$(basename "$file").o"
     done
     for file in "${core[@]}" "${tests[@]}"; do
       echo "$cxx $flags -std=c++20 -fno-exceptions -fno-rtti -pthread $warnings -Inative -isystem $lmdb" \
@@ -44,7 +45,7 @@ for variant in "$@"; do
     done
   } | xargs -P 2 -d '\n' -I '{}' bash -c '{}'
   objects=()
-  for file in mdb midl chacha8; do objects+=("$out/$file.o"); done
+  for file in liblmdb midl chacha8; do objects+=("$out/$file.o"); done
   for file in "${core[@]}"; do objects+=("$out/$(basename "$file" .cc).o"); done
   for file in "${tests[@]}"; do
     name=$(basename "$file" .cc)

@@ -47,7 +47,8 @@ export {
   WafStateError,
 } from './contract/errors.js';
 export { FEATURES, type Feature } from './contract/features.js';
-export { DEFAULT_LIMITS, type Limits } from './contract/limits.js';
+export { DEFAULT_LIMITS, type LimitName, type Limits, resolveLimits } from './contract/limits.js';
 export type { Mutation } from './contract/mutation.js';
 export type { RecordFacts, Snapshot, Variable } from './contract/snapshot.js';
 export { COLLECTION_SPACES, type CollectionName, type RecordName } from './contract/space.js';
+export { type NativeStatus, nativeStatus } from './record/addon.js';

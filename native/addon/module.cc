@@ -1,5 +1,6 @@
 // Entry point of the addon: what `require('wafstate.node')` returns.
 
+#include "addon/environment.h"
 #include "addon/napi.h"
 
 namespace wafstate::addon {
@@ -12,6 +13,7 @@ constexpr int kAddonAbi = 1;
 // own instance data holds, since the addon is loaded into every thread of a process.
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("abi", Napi::Number::New(env, kAddonAbi));
+  AddEnvironment(env, exports);
   return exports;
 }
 

@@ -15,7 +15,8 @@ inline Buffer FromHex(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == ' ' || text[i] == '\n') continue;
     if (text[i] == '\'') {
-      for (++i; text[i] != '\''; ++i) bytes.push_back(static_cast<std::uint8_t>(text[i]));
+      for (++i; text[i] != '\''; ++i)
+        bytes.push_back(static_cast<std::uint8_t>(text[i]));
       continue;
     }
     bytes.push_back(static_cast<std::uint8_t>(digit(text[i]) << 4 | digit(text[i + 1])));
@@ -24,6 +25,8 @@ inline Buffer FromHex(std::string_view text) {
   return bytes;
 }
 
-inline std::string ToText(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+inline std::string ToText(Bytes bytes) {
+  return {bytes.begin(), bytes.end()};
+}
 
 }  // namespace wafstate::test

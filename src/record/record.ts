@@ -1,6 +1,7 @@
 import type { ByteString } from '../contract/bytes.js';
 import type { RecordFacts, Variable } from '../contract/snapshot.js';
 import type { RecordName } from '../contract/space.js';
+import type { Corruption } from './corruption.js';
 
 /** A whole record, as decoded: what docs/format.md writes down. */
 export interface StoredRecord {
@@ -21,8 +22,11 @@ export interface Applied {
 /** Bytes to record and back, and the application of a batch. Two implementations, equal byte for byte. */
 export interface RecordCodec {
   readonly implementation: 'native' | 'typescript';
+  /** Checks every byte: `none`, or the first reason why this is no record. */
+  check(bytes: Uint8Array): Corruption;
   /** Throws `corrupt_data`, naming the reason and never the content. */
   decode(bytes: Uint8Array): StoredRecord;
+  /** REQUIRES: fields in their ranges, names in order. Throws `corrupt_data` where the result would be no record. */
   encode(record: StoredRecord): Uint8Array;
   /**
    * One request with exactly one write (docs/format.md, Batch) on one record. Never throws for what the bytes hold: malformed

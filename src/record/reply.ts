@@ -4,14 +4,12 @@ import type { WafStateError } from '../contract/errors.js';
 import type { Mutation } from '../contract/mutation.js';
 import { refusalError } from './refusal.js';
 import { type Refusal, Status } from './status.js';
+import { Tag } from './tag.js';
 
 /** Bytes of the answer to a request that was refused. */
 export const REFUSAL_BYTES = 28;
 const ANSWER_HEADER_BYTES = 8;
 const RESULT_HEADER_BYTES = 12;
-
-/** Tags of a record and of a reply: bits 0-1 the kind of value, then what follows. */
-export const Tag = { none: 0, integer: 1, bytes: 2, kind: 3, deadline: 4, clock: 8 } as const;
 
 /**
  * Reads the answers of a reply (docs/format.md), one request after the other.

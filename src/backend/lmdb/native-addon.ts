@@ -18,6 +18,9 @@ export interface NativeEnvironmentAddon {
    */
   environmentOpen(options: NativeOpenOptions): number;
 
+  /** Whether any thread of this process has the environment of this directory open through the addon. */
+  environmentIsOpen(path: string): boolean;
+
   /** Returns 0, also for a handle that is closed already. */
   environmentClose(handle: number): number;
 

@@ -1,0 +1,41 @@
+#include "core/gate.h"
+
+#include <cerrno>
+
+namespace wafstate {
+
+namespace {
+constexpr std::size_t kGateMapBytes = 128 * 1024;
+}
+
+Fault Gate::Open(const std::string& directory, unsigned max_readers, unsigned mode,
+                 std::unique_ptr<Gate>& gate) {
+  MDB_env* env = nullptr;
+  int code = mdb_env_create(&env);
+  if (code != 0) return FaultOf(code, "create the gate");
+  code = mdb_env_set_mapsize(env, kGateMapBytes);
+  if (code == 0) code = mdb_env_set_maxreaders(env, max_readers);
+  if (code == 0) code = mdb_env_open(env, directory.c_str(), MDB_NOTLS, mode);
+  if (code != 0) {
+    mdb_env_close(env);
+    if (code == ENOENT) return {.failure = Failure::kAbsent, .step = "open the gate", .code = code};
+    return FaultOf(code, "open the gate");
+  }
+  gate.reset(new Gate(env));
+  return {};
+}
+
+Gate::~Gate() {
+  mdb_env_close(env_);
+}
+
+Fault Gate::Enter(Pass& pass) {
+  const int code = mdb_txn_begin(env_, nullptr, 0, &pass.txn_);
+  if (code != 0) {
+    pass.txn_ = nullptr;
+    return FaultOf(code, "enter the gate");
+  }
+  return {};
+}
+
+}  // namespace wafstate
