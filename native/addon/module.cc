@@ -2,6 +2,7 @@
 
 #include "addon/environment.h"
 #include "addon/napi.h"
+#include "addon/record.h"
 
 namespace wafstate::addon {
 
@@ -9,11 +10,11 @@ namespace wafstate::addon {
 // number, so that a stale binary is reported instead of misread.
 constexpr int kAddonAbi = 1;
 
-// One a concern; each adds its functions to `exports`. No state outlives a call except what an environment's
-// own instance data holds, since the addon is loaded into every thread of a process.
+// One line a concern. The addon is loaded into every thread of a process, each with exports of its own.
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("abi", Napi::Number::New(env, kAddonAbi));
   AddEnvironment(env, exports);
+  AddRecord(env, exports);
   return exports;
 }
 
