@@ -55,7 +55,11 @@ class TypeScriptCodec implements RecordCodec {
     );
     writer.out.text(applicationId);
     writer.out.text(key);
-    for (const [name, variable] of record.variables) writer.variable(name, variable);
+    for (const [name, variable] of record.variables) {
+      // The writer would take it for the record's `created`.
+      if (variable.value !== undefined && variable.clock === undefined) throw corruptRecord(Corruption.clock);
+      writer.variable(name, variable);
+    }
     const bytes = writer.finish();
     const corruption = this.#scan.open(bytes);
     if (corruption !== Corruption.none) throw corruptRecord(corruption);
