@@ -194,8 +194,9 @@ Refusal Applier::RunOne(const Mutation& mutation, std::size_t index, std::size_t
 bool Applier::Mutate(const Mutation& mutation, Slot& slot, bool live) const {
   Variable& variable = slot.variable;
   if (!live) {
-    variable.kind = ValueKind::kNone;
-    variable.has_deadline = false;
+    const Bytes name = variable.name;
+    variable = Variable();
+    variable.name = name;
   }
   const auto set_integer = [this, &variable](std::int64_t value) {
     if (variable.kind == ValueKind::kNone) variable.clock = now_;
