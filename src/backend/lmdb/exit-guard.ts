@@ -1,0 +1,83 @@
+import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
+
+/**
+ * Keeps a thread from being ended inside a write transaction that is made of JavaScript: such a death hangs every writer of every
+ * process for good. A guard is two words that the threads share:
+ *
+ *     [0]  1 = begin no more transactions
+ *     [1]  transactions that are open now
+ *
+ * Who is about to exit sets the first and waits for the second to be zero; a writer counts itself in first and then looks
+ * at the first, so one of the two always sees the other. Besides the guard of each backend there is one for the process,
+ * handed down to its threads, so that the exit of the main thread waits for the writers of all of them.
+ *
+ * `worker.terminate()` runs no handler in the thread it ends: threads that use the TypeScript writer must close it first.
+ */
+const STOP = 0;
+const OPEN = 1;
+const PROCESS_GUARD = 'wafstate.lmdb.exit-guard';
+
+/** On the writer's side. */
+export class TransactionGate {
+  readonly #guards: readonly Int32Array[];
+
+  constructor(guards: readonly SharedArrayBuffer[]) {
+    this.#guards = guards.map((guard) => new Int32Array(guard));
+  }
+
+  /** Runs `transaction`, or returns undefined without it where an exit has begun. */
+  run<T>(transaction: () => T): T | undefined {
+    for (const guard of this.#guards) Atomics.add(guard, OPEN, 1);
+    try {
+      return this.#guards.some((guard) => Atomics.load(guard, STOP) === 1) ? undefined : transaction();
+    } finally {
+      for (const guard of this.#guards) {
+        Atomics.sub(guard, OPEN, 1);
+        Atomics.notify(guard, OPEN);
+      }
+    }
+  }
+}
+
+/** On the side of the thread that opened the backend. */
+export class ExitGuard {
+  readonly #own = new SharedArrayBuffer(8);
+  readonly #process = processGuard();
+  readonly #stop = (): void => {
+    stopAndWait(this.#own);
+    if (isMainThread) stopAndWait(this.#process);
+  };
+
+  constructor() {
+    process.on('exit', this.#stop);
+  }
+
+  /** For the writer's `TransactionGate`. */
+  get guards(): readonly SharedArrayBuffer[] {
+    return [this.#own, this.#process];
+  }
+
+  /** Forgets the backend, once its writer has closed. */
+  release(): void {
+    process.off('exit', this.#stop);
+  }
+}
+
+function stopAndWait(buffer: SharedArrayBuffer): void {
+  const guard = new Int32Array(buffer);
+  Atomics.store(guard, STOP, 1);
+  for (;;) {
+    const open = Atomics.load(guard, OPEN);
+    if (open === 0) return;
+    Atomics.wait(guard, OPEN, open);
+  }
+}
+
+/** Made by the first thread that opens, inherited by the threads that it starts afterwards. */
+function processGuard(): SharedArrayBuffer {
+  const inherited = getEnvironmentData(PROCESS_GUARD);
+  if (inherited instanceof SharedArrayBuffer) return inherited;
+  const guard = new SharedArrayBuffer(8);
+  setEnvironmentData(PROCESS_GUARD, guard);
+  return guard;
+}

@@ -1,0 +1,95 @@
+import { type Key, open, type RootDatabase } from 'lmdb';
+import type { ByteString } from '../../contract/bytes.js';
+
+/**
+ * The one place that opens an environment by the `lmdb` package, and what of it is used. Its own declarations leave out the
+ * parts that the engine stands on.
+ */
+export interface PackageEnvironment {
+  /**
+   * The value, in a buffer that the next call overwrites, and whose bytes run on beyond `length`. The key is a byte
+   * string. Inside a write transaction it sees that transaction.
+   */
+  getBinaryFast(key: ByteString): Uint8Array | undefined;
+  putSync(key: ByteString, value: Uint8Array): void;
+  removeSync(key: ByteString): boolean;
+  /** Rolls back where `action` throws. `action` must not be asynchronous, nor return a promise. */
+  transactionSync<T>(action: () => T): T;
+  /** The next read sees the newest commit: without it, it may see the one of the last event loop turn. */
+  resetReadTxn(): void;
+  getRange(options: PackageRange): Iterable<{ readonly key: ByteString; readonly value: Uint8Array }>;
+  getStats(): PackageStats;
+  /** Frees the slots that dead processes left in the reader table. */
+  readerCheck(): number;
+  close(): Promise<void>;
+  /** Calls back when everything committed is on disk. */
+  sync(done: (error?: unknown) => void): void;
+  readonly db: { stat(): TreeStats };
+  readonly env: { info(): { readonly mapSize: number; readonly lastPageNumber: number } };
+}
+
+export interface PackageRange {
+  readonly start: ByteString;
+  readonly exclusiveStart: boolean;
+  readonly limit: number;
+  /** An iterator of one snapshot must be run to its end, or it pins old pages. */
+  readonly snapshot: true;
+}
+
+/** Pages of one tree. Inside a write transaction: as of that transaction. */
+export interface TreeStats {
+  readonly pageSize: number;
+  readonly treeDepth: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+  readonly entryCount: number;
+}
+
+export interface PackageStats extends TreeStats {
+  readonly lastPageNumber: number;
+  readonly maxReaders: number;
+  readonly numReaders: number;
+  readonly free: TreeStats;
+}
+
+export interface PackageOpenOptions {
+  readonly mapSize: number;
+  readonly maxReaders: number;
+  readonly mode: number;
+  readonly relaxed: boolean;
+}
+
+/**
+ * Byte strings go straight into the package's key buffer: no Buffer of their own is made for them. The package takes
+ * encoders of its own although its declarations know none.
+ */
+const byteStringKeys = {
+  writeKey(key: ByteString, target: Buffer, start: number): number {
+    return start + target.write(key, start, 'latin1');
+  },
+  readKey(source: Buffer, start: number, end: number): ByteString {
+    return source.toString('latin1', start, end) as ByteString;
+  },
+};
+
+/**
+ * Opens what `preflight` has checked. `noSubdir` and `overlappingSync` are never left to the package: it takes a path with a
+ * dot for a file, and overlapped flushing is slower for one transaction a batch and unsafe across processes.
+ */
+export function openPackageEnvironment(directory: string, options: PackageOpenOptions): PackageEnvironment {
+  const environment: RootDatabase<Uint8Array, Key> = open({
+    path: directory,
+    noSubdir: false,
+    overlappingSync: false,
+    encoding: 'binary',
+    keyEncoder: byteStringKeys,
+    maxDbs: 1,
+    mapSize: options.mapSize,
+    maxReaders: options.maxReaders,
+    permissionsMode: options.mode,
+    noSync: options.relaxed,
+    cache: false,
+  } as Parameters<typeof open>[0]);
+  return environment as unknown as PackageEnvironment;
+}

@@ -1,0 +1,149 @@
+import { Piscina } from 'piscina';
+import { WafStateError } from '../../contract/errors.js';
+import type { BatchFate } from './environment.js';
+import {
+  isFailure,
+  type SweepAnswer,
+  type WriterAnswer,
+  type WriterSetup,
+  type WriterTask,
+} from './writer-task.js';
+
+/** How long to wait before asking again for a batch whose thread is gone but whose transaction still runs. */
+const FATE_POLL_MILLISECONDS = 5;
+
+export type BatchOutcome = Exclude<BatchFate, { readonly type: 'executing' }>;
+
+export interface WriterHostOptions {
+  readonly setup: WriterSetup;
+  /** Milliseconds without an answer after which the writer counts as lost. */
+  readonly timeout: number;
+  /** The worker's file; the built writer.js beside this module unless a test brings its own. */
+  readonly worker: URL;
+  /** What became of a batch whose thread died. */
+  readonly fate: (sequence: number) => BatchFate;
+  /** Called once, when the writer is declared lost. */
+  readonly onLost: (error: WafStateError) => void;
+}
+
+/**
+ * The one thread of this backend that writes, and the watch over it. A thread that dies is replaced at once; one that is
+ * silent is declared lost, since nothing can be done about a thread that hangs in a lock.
+ */
+export class WriterHost {
+  readonly #options: WriterHostOptions;
+  readonly #pool: Piscina;
+  #sequence = 0;
+  #outstanding = 0;
+  #watchdog: NodeJS.Timeout | undefined;
+  #lost: WafStateError | undefined;
+
+  constructor(options: WriterHostOptions) {
+    this.#options = options;
+    this.#pool = new Piscina({
+      filename: options.worker.href,
+      minThreads: 1,
+      maxThreads: 1,
+      idleTimeout: Number.POSITIVE_INFINITY,
+      recordTiming: false,
+      workerData: options.setup,
+    });
+    // An idle writer that dies has failed nobody: piscina has replaced it when it says so.
+    this.#pool.on('error', () => undefined);
+  }
+
+  /** Why the writer is lost; undefined while it is not. */
+  get lost(): WafStateError | undefined {
+    return this.#lost;
+  }
+
+  /** Waits until the writer has the environment open. */
+  async open(): Promise<void> {
+    await this.#answer({ type: 'open' });
+  }
+
+  /** Never rejects. The batch is handed over and must not be touched again. */
+  async execute(batch: Uint8Array<ArrayBuffer>): Promise<BatchOutcome> {
+    const sequence = ++this.#sequence;
+    try {
+      const answer = await this.#run({ type: 'batch', sequence, batch }, [batch.buffer]);
+      return answer instanceof Uint8Array ? { type: 'replied', reply: answer } : { type: 'not_executed' };
+    } catch {
+      // Only the thread's death comes here: what goes wrong inside it is in the answer.
+      return this.#fate(sequence);
+    }
+  }
+
+  async cleanup(task: Omit<Extract<WriterTask, { type: 'cleanup' }>, 'type'>): Promise<SweepAnswer> {
+    return (await this.#answer({ type: 'cleanup', ...task })) as SweepAnswer;
+  }
+
+  async sync(): Promise<void> {
+    await this.#answer({ type: 'sync' });
+  }
+
+  /** Lets the thread close the environment, then ends it. A lost one is left to itself. */
+  async close(): Promise<void> {
+    if (this.#lost !== undefined) return;
+    await this.#answer({ type: 'close' });
+    await this.#pool.close();
+  }
+
+  async #answer(task: WriterTask): Promise<WriterAnswer> {
+    if (this.#lost !== undefined) throw this.#lost;
+    let answer: WriterAnswer;
+    try {
+      answer = await this.#run(task, []);
+    } catch (cause) {
+      throw new WafStateError('unavailable', `the writer thread died during ${task.type}; it was replaced, try again`, { cause });
+    }
+    if (isFailure(answer)) {
+      const { code, message, details } = answer.failure;
+      throw new WafStateError(code, message, { details });
+    }
+    return answer;
+  }
+
+  async #run(task: WriterTask, transferList: ArrayBuffer[]): Promise<WriterAnswer> {
+    this.#outstanding++;
+    this.#watch();
+    try {
+      return await (this.#pool.run(task, { transferList }) as Promise<WriterAnswer>);
+    } finally {
+      this.#outstanding--;
+      this.#watch();
+    }
+  }
+
+  /** Any answer is a sign of life, so the watch begins anew with each. */
+  #watch(): void {
+    if (this.#outstanding === 0) {
+      clearTimeout(this.#watchdog);
+      this.#watchdog = undefined;
+    } else if (this.#watchdog === undefined) {
+      this.#watchdog = setTimeout(() => this.#declareLost(), this.#options.timeout);
+      this.#watchdog.unref();
+    } else {
+      this.#watchdog.refresh();
+    }
+  }
+
+  #declareLost(): void {
+    if (this.#lost !== undefined) return;
+    this.#lost = new WafStateError(
+      'writer_lost',
+      `the LMDB writer gave no sign for ${this.#options.timeout / 1000} s (writerTimeout); restart this process, and any other that writes to the environment and hangs; reads go on`,
+      { details: { option: 'writerTimeout', limit: this.#options.timeout } },
+    );
+    this.#options.onLost(this.#lost);
+  }
+
+  async #fate(sequence: number): Promise<BatchOutcome> {
+    for (;;) {
+      const fate = this.#options.fate(sequence);
+      if (fate.type !== 'executing') return fate;
+      if (this.#lost !== undefined) return { type: 'unknown' };
+      await new Promise((resolve) => setTimeout(resolve, FATE_POLL_MILLISECONDS));
+    }
+  }
+}
