@@ -16,7 +16,7 @@ import type { ByteString } from '../../contract/bytes.js';
  *     00 02            u64, the last revision given out
  *     00 03            the key that the last cleanup looked at last; absent: the next one begins at the first record
  *     00 04            i64, when the last sweep began, nanoseconds since the epoch by the system's clock
- *     00 05 · 16 bytes a TypeScript writer: u64 sequence of its last batch, i64 when that was, then one byte a request of
+ *     00 05 · 16 bytes a TypeScript writer: u64 sequence of its last batch, u64 when that was in milliseconds, then one byte a request of
  *                      that batch, 1 = applied. The C++ writer needs none: its answers outlive the thread that asked.
  */
 export const DATA_FILE = 'data.mdb';

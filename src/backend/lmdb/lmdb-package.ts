@@ -7,12 +7,12 @@ import type { ByteString } from '../../contract/bytes.js';
  */
 export interface PackageEnvironment {
   /**
-   * The value, in a buffer that the next call overwrites, and whose bytes run on beyond `length`. The key is a byte
-   * string. Inside a write transaction it sees that transaction.
+   * The value, in a buffer that the next call overwrites, and whose bytes run on beyond `length`. Inside a write transaction
+   * it sees that transaction.
    */
-  getBinaryFast(key: ByteString): Uint8Array | undefined;
-  putSync(key: ByteString, value: Uint8Array): void;
-  removeSync(key: ByteString): boolean;
+  getBinaryFast(key: PackageKey): Uint8Array | undefined;
+  putSync(key: PackageKey, value: Uint8Array): void;
+  removeSync(key: PackageKey): boolean;
   /** Rolls back where `action` throws. `action` must not be asynchronous, nor return a promise. */
   transactionSync<T>(action: () => T): T;
   /** The next read sees the newest commit: without it, it may see the one of the last event loop turn. */
@@ -27,6 +27,8 @@ export interface PackageEnvironment {
   readonly db: { stat(): TreeStats };
   readonly env: { info(): { readonly mapSize: number; readonly lastPageNumber: number } };
 }
+
+export type PackageKey = ByteString | Buffer;
 
 export interface PackageRange {
   readonly start: ByteString;
@@ -65,7 +67,11 @@ export interface PackageOpenOptions {
  * encoders of its own although its declarations know none.
  */
 const byteStringKeys = {
-  writeKey(key: ByteString, target: Buffer, start: number): number {
+  writeKey(key: PackageKey, target: Buffer, start: number): number {
+    if (typeof key !== 'string') {
+      target.set(key, start);
+      return start + key.length;
+    }
     return start + target.write(key, start, 'latin1');
   },
   readKey(source: Buffer, start: number, end: number): ByteString {

@@ -14,8 +14,8 @@ const HEADER_BYTES = 16;
 
 export function encodeWriterNote(note: WriterNote): Buffer {
   const bytes = Buffer.allocUnsafeSlow(HEADER_BYTES + note.applied.length);
-  bytes.writeDoubleLE(note.sequence, 0);
-  bytes.writeDoubleLE(note.written, 8);
+  bytes.writeBigUInt64LE(BigInt(note.sequence), 0);
+  bytes.writeBigUInt64LE(BigInt(note.written), 8);
   bytes.set(note.applied, HEADER_BYTES);
   return bytes;
 }
@@ -23,8 +23,8 @@ export function encodeWriterNote(note: WriterNote): Buffer {
 export function decodeWriterNote(value: Uint8Array): WriterNote {
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.length);
   return {
-    sequence: bytes.readDoubleLE(0),
-    written: bytes.readDoubleLE(8),
+    sequence: Number(bytes.readBigUInt64LE(0)),
+    written: Number(bytes.readBigUInt64LE(8)),
     applied: Uint8Array.prototype.slice.call(bytes, HEADER_BYTES),
   };
 }

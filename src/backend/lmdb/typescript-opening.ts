@@ -1,0 +1,84 @@
+import { WafStateError } from '../../contract/errors.js';
+import { Gate } from './gate.js';
+import { decodeEnvironment, type Durability, ENVIRONMENT_KEY, encodeEnvironment } from './layout.js';
+import { openPackageEnvironment, type PackageEnvironment } from './lmdb-package.js';
+
+export interface TypeScriptOpening {
+  readonly directory: string;
+  readonly gate: string;
+  readonly mapSize: number;
+  readonly maxReaders: number;
+  readonly mode: number;
+  readonly durability: Durability;
+}
+
+export interface OpenedByPackage {
+  readonly data: PackageEnvironment;
+  readonly gate: Gate;
+}
+
+/**
+ * Opens what `preflight` has checked, under the gate. `create`: note the durability where the environment is new. Throws
+ * `invalid_option` where it was made with another, or holds something else.
+ */
+export async function openByPackage(opening: TypeScriptOpening, create: boolean): Promise<OpenedByPackage> {
+  const { durability, mapSize, maxReaders, mode } = opening;
+  const gate = attempt('the gate', () => Gate.open(opening.gate, { maxReaders, mode }));
+  let data: PackageEnvironment;
+  try {
+    data = gate.inside(() =>
+      attempt('the environment', () =>
+        openPackageEnvironment(opening.directory, { mapSize, maxReaders, mode, relaxed: durability === 'relaxed' }),
+      ),
+    );
+  } catch (error) {
+    await gate.close();
+    throw error;
+  }
+  try {
+    if (create) gate.inside(() => data.transactionSync(() => noteDurability(data, durability)));
+    else requireDurability(data, durability);
+  } catch (error) {
+    await data.close();
+    await gate.close();
+    throw error;
+  }
+  return { data, gate };
+}
+
+function noteDurability(data: PackageEnvironment, durability: Durability): void {
+  if (data.getBinaryFast(ENVIRONMENT_KEY) === undefined && data.db.stat().entryCount === 0) {
+    data.putSync(ENVIRONMENT_KEY, encodeEnvironment(durability));
+  } else {
+    requireDurability(data, durability);
+  }
+}
+
+function requireDurability(data: PackageEnvironment, durability: Durability): void {
+  const bytes = data.getBinaryFast(ENVIRONMENT_KEY);
+  const noted = bytes === undefined ? undefined : decodeEnvironment(bytes.subarray(0, bytes.length));
+  if (noted === durability) return;
+  if (noted === undefined) {
+    throw new WafStateError(
+      'corrupt_data',
+      'openLmdb: the environment has no note by wafstate that this version can read: it belongs to another program or a later version; choose another path',
+      { details: { option: 'path' } },
+    );
+  }
+  throw new WafStateError(
+    'invalid_option',
+    `openLmdb: the environment was made with durability '${noted}', not '${durability}'; open it with that, or choose another path`,
+    { details: { option: 'durability' } },
+  );
+}
+
+function attempt<T>(what: string, open: () => T): T {
+  try {
+    return open();
+  } catch (cause) {
+    throw new WafStateError('unavailable', `openLmdb: LMDB cannot open ${what}: ${cause instanceof Error ? cause.message : 'unknown cause'}`, {
+      details: { option: 'path' },
+      cause,
+    });
+  }
+}
