@@ -1,5 +1,8 @@
 /** State of web application firewalls: collections, engines, and the contract between them. */
 
+export type { LmdbBackend, LmdbStats } from './backend/lmdb/lmdb-backend.js';
+export { openLmdb } from './backend/lmdb/open-lmdb.js';
+export type { LmdbOptions } from './backend/lmdb/options.js';
 export { type MemoryBackend, type MemoryStats, openMemory } from './backend/memory/memory.js';
 export type { MemoryOptions } from './backend/memory/options.js';
 export {

@@ -29,7 +29,10 @@ export class Deadlines {
     let next = Number.POSITIVE_INFINITY;
     for (const pending of this.#waiting()) {
       if (pending.deadline <= now) {
-        pending.giveUp('timeout', 'the deadline of the commit passed before the writer answered; see details.outcome, and error.settled for what has left');
+        pending.giveUp(
+          'timeout',
+          'the deadline of the commit passed before the writer answered; see details.outcome, and error.settled for what has left',
+        );
       } else if (pending.deadline < next) next = pending.deadline;
     }
     this.#armedFor = Number.POSITIVE_INFINITY;

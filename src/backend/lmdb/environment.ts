@@ -1,5 +1,5 @@
 import type { ByteString } from '../../contract/bytes.js';
-import type { WafStateError } from '../../contract/errors.js';
+import { WafStateError } from '../../contract/errors.js';
 import type { Durability } from './layout.js';
 
 /** The reading side of an opened environment, on the caller's thread. Two implementations, one file format. */
@@ -57,4 +57,12 @@ export interface EnvironmentStats {
   /** The newest revision given out. */
   readonly revision: number;
   readonly durability: Durability;
+}
+
+export function readersFull(maxReaders: number): WafStateError {
+  return new WafStateError(
+    'capacity_exceeded',
+    `all ${maxReaders} slots of the reader table are taken by living threads; close some, or close the environment everywhere and open it with a larger maxReaders`,
+    { details: { option: 'maxReaders', limit: maxReaders } },
+  );
 }

@@ -150,7 +150,9 @@ export class GroupCommit {
   #next(): Batch | undefined {
     if (this.#closed.length === 0 && this.#open.length > 0) this.#close();
     const batch = this.#closed.shift();
-    return batch?.commits.some((pending) => pending.withdrawn) === true ? this.#withoutWithdrawn(batch) : batch;
+    return batch?.commits.some((pending) => pending.withdrawn) === true
+      ? this.#withoutWithdrawn(batch)
+      : batch;
   }
 
   /** What timed out while it waited is cut out: its caller was told that it was never sent. */
@@ -198,7 +200,10 @@ export class GroupCommit {
       case 'unknown':
         for (const pending of commits) {
           this.#leave(pending);
-          pending.giveUp('writer_lost', 'the writer thread died, and whether it applied the commit cannot be told; load the record');
+          pending.giveUp(
+            'writer_lost',
+            'the writer thread died, and whether it applied the commit cannot be told; load the record',
+          );
         }
         return;
     }

@@ -67,10 +67,14 @@ export class PendingCommit {
     }
     this.#answered = true;
     this.#reject(
-      new WafStateError('writer_lost', 'the writer thread died after it applied the commit; load the record to see its values', {
-        details: { outcome: 'unknown' },
-        settled: Promise.resolve('applied' as const),
-      }),
+      new WafStateError(
+        'writer_lost',
+        'the writer thread died after it applied the commit; load the record to see its values',
+        {
+          details: { outcome: 'unknown' },
+          settled: Promise.resolve('applied' as const),
+        },
+      ),
     );
   }
 

@@ -41,14 +41,18 @@ export class Room {
       changes = executor.changes();
       if (this.fits(changes, growing.length === 0)) return changes;
     }
-    this.#refuse(executor, requestsWhere(executor, (growth) => growth >= 0));
+    this.#refuse(
+      executor,
+      requestsWhere(executor, (growth) => growth >= 0),
+    );
     again();
     return executor.changes();
   }
 
   /** Whether the changes fit below the cap for certain. `reserve`: the reserved pages count, too. */
   fits(changes: readonly Change[], reserve: boolean): boolean {
-    const { pageSize, treeDepth, treeBranchPageCount, treeLeafPageCount, overflowPages } = this.#data.db.stat();
+    const { pageSize, treeDepth, treeBranchPageCount, treeLeafPageCount, overflowPages } =
+      this.#data.db.stat();
     const treePages = treeBranchPageCount + treeLeafPageCount;
     const copied = Math.min(changes.length * treeDepth, treePages);
     let needed = 2 * copied + treeDepth + FREE_LIST_PAGES;
@@ -86,7 +90,13 @@ export class Room {
   #refuse(executor: BatchExecutor, requests: readonly number[]): void {
     for (const request of requests) {
       const actual = Math.max(0, executor.growth(request));
-      executor.refuse(request, { status: Status.mapFull, write: 0, mutation: NO_MUTATION, limit: this.#mapSize, actual });
+      executor.refuse(request, {
+        status: Status.mapFull,
+        write: 0,
+        mutation: NO_MUTATION,
+        limit: this.#mapSize,
+        actual,
+      });
     }
   }
 }

@@ -1,6 +1,12 @@
 import type { ByteString } from '../../contract/bytes.js';
 import { WafStateError } from '../../contract/errors.js';
-import type { BatchFate, Environment, EnvironmentStats, StoredPage } from './environment.js';
+import {
+  type BatchFate,
+  type Environment,
+  type EnvironmentStats,
+  readersFull,
+  type StoredPage,
+} from './environment.js';
 import type { Gate } from './gate.js';
 import { type Durability, FIRST_RECORD_KEY, REVISION_KEY, WRITER_KEY_PREFIX } from './layout.js';
 import type { PackageEnvironment } from './lmdb-package.js';
@@ -62,8 +68,12 @@ export class TypeScriptEnvironment implements Environment {
       const pages = lastPageNumber + 1;
       const used =
         2 +
-        tree.treeBranchPageCount + tree.treeLeafPageCount + tree.overflowPages +
-        free.treeBranchPageCount + free.treeLeafPageCount + free.overflowPages;
+        tree.treeBranchPageCount +
+        tree.treeLeafPageCount +
+        tree.overflowPages +
+        free.treeBranchPageCount +
+        free.treeLeafPageCount +
+        free.overflowPages;
       return {
         mapSize: this.#options.mapSize,
         pageSize,
@@ -85,7 +95,11 @@ export class TypeScriptEnvironment implements Environment {
     const note = this.#read((data) => data.getBinaryFast((WRITER_KEY_PREFIX + writerName) as ByteString));
     if (note === undefined) return { type: 'unknown' };
     const { sequence: last, applied } = decodeWriterNote(note);
-    return last === sequence ? { type: 'applied', applied } : last < sequence ? { type: 'not_executed' } : { type: 'unknown' };
+    return last === sequence
+      ? { type: 'applied', applied }
+      : last < sequence
+        ? { type: 'not_executed' }
+        : { type: 'unknown' };
   }
 
   async close(): Promise<void> {
@@ -95,7 +109,12 @@ export class TypeScriptEnvironment implements Environment {
 
   #ownEntries(data: PackageEnvironment): number {
     let count = 0;
-    for (const { key } of data.getRange({ start: '\0' as ByteString, exclusiveStart: false, limit: 100_000, snapshot: true })) {
+    for (const { key } of data.getRange({
+      start: '\0' as ByteString,
+      exclusiveStart: false,
+      limit: 100_000,
+      snapshot: true,
+    })) {
       if (key >= FIRST_RECORD_KEY) break;
       count++;
     }
@@ -110,21 +129,12 @@ export class TypeScriptEnvironment implements Environment {
       if (codeOf(error) !== READERS_FULL) throw readError(error);
     }
     // Slots of processes that were killed stay taken until somebody looks.
-    if (this.#data.readerCheck() === 0) throw this.#readersFull();
+    if (this.#data.readerCheck() === 0) throw readersFull(this.#options.maxReaders);
     try {
       return action(this.#data);
     } catch (error) {
-      throw codeOf(error) === READERS_FULL ? this.#readersFull() : readError(error);
+      throw codeOf(error) === READERS_FULL ? readersFull(this.#options.maxReaders) : readError(error);
     }
-  }
-
-  #readersFull(): WafStateError {
-    const { maxReaders } = this.#options;
-    return new WafStateError(
-      'capacity_exceeded',
-      `all ${maxReaders} slots of the reader table are taken by living threads; close some, or close the environment everywhere and open it with a larger maxReaders`,
-      { details: { option: 'maxReaders', limit: maxReaders } },
-    );
   }
 }
 
@@ -140,7 +150,11 @@ function codeOf(error: unknown): unknown {
 function readError(error: unknown): WafStateError {
   if (error instanceof WafStateError) return error;
   const code = codeOf(error);
-  return new WafStateError('unavailable', `LMDB cannot read (${code === undefined ? 'no code' : String(code)}); verify the environment if it stays`, {
-    cause: error,
-  });
+  return new WafStateError(
+    'unavailable',
+    `LMDB cannot read (${code === undefined ? 'no code' : String(code)}); verify the environment if it stays`,
+    {
+      cause: error,
+    },
+  );
 }

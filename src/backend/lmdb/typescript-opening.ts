@@ -1,6 +1,6 @@
 import { WafStateError } from '../../contract/errors.js';
 import { Gate } from './gate.js';
-import { decodeEnvironment, type Durability, ENVIRONMENT_KEY, encodeEnvironment } from './layout.js';
+import { type Durability, decodeEnvironment, ENVIRONMENT_KEY, encodeEnvironment } from './layout.js';
 import { openPackageEnvironment, type PackageEnvironment } from './lmdb-package.js';
 
 export interface TypeScriptOpening {
@@ -28,7 +28,12 @@ export async function openByPackage(opening: TypeScriptOpening, create: boolean)
   try {
     data = gate.inside(() =>
       attempt('the environment', () =>
-        openPackageEnvironment(opening.directory, { mapSize, maxReaders, mode, relaxed: durability === 'relaxed' }),
+        openPackageEnvironment(opening.directory, {
+          mapSize,
+          maxReaders,
+          mode,
+          relaxed: durability === 'relaxed',
+        }),
       ),
     );
   } catch (error) {
@@ -76,9 +81,13 @@ function attempt<T>(what: string, open: () => T): T {
   try {
     return open();
   } catch (cause) {
-    throw new WafStateError('unavailable', `openLmdb: LMDB cannot open ${what}: ${cause instanceof Error ? cause.message : 'unknown cause'}`, {
-      details: { option: 'path' },
-      cause,
-    });
+    throw new WafStateError(
+      'unavailable',
+      `openLmdb: LMDB cannot open ${what}: ${cause instanceof Error ? cause.message : 'unknown cause'}`,
+      {
+        details: { option: 'path' },
+        cause,
+      },
+    );
   }
 }

@@ -59,7 +59,10 @@ export function sweepSlice(
     } else if (kept.size < count) {
       figures.variablesRemoved += count - kept.size;
       revision = nextRevision(revision);
-      changes.push({ key: Buffer.from(key, 'latin1'), record: Buffer.from(typescriptCodec.encode({ ...record, revision, variables: kept })) });
+      changes.push({
+        key: Buffer.from(key, 'latin1'),
+        record: Buffer.from(typescriptCodec.encode({ ...record, revision, variables: kept })),
+      });
     }
   }
   publish(data, fits(changes) ? changes : changes.filter(({ record }) => record === undefined));
@@ -71,9 +74,15 @@ export function sweepSlice(
   return { ...figures, wrapped, skipped: false };
 }
 
-function rangeOf(data: PackageEnvironment, budget: CleanupBudget): { start: ByteString; exclusiveStart: boolean; limit: number; snapshot: true } {
+function rangeOf(
+  data: PackageEnvironment,
+  budget: CleanupBudget,
+): { start: ByteString; exclusiveStart: boolean; limit: number; snapshot: true } {
   const cursor = data.getBinaryFast(CURSOR_KEY);
-  const start = cursor === undefined ? FIRST_RECORD_KEY : (Buffer.from(cursor.subarray(0, cursor.length)).toString('latin1') as ByteString);
+  const start =
+    cursor === undefined
+      ? FIRST_RECORD_KEY
+      : (Buffer.from(cursor.subarray(0, cursor.length)).toString('latin1') as ByteString);
   return { start, exclusiveStart: cursor !== undefined, limit: budget.records + 1, snapshot: true };
 }
 
@@ -122,7 +131,12 @@ function storeRevision(data: PackageEnvironment, revision: number): void {
 
 function dropOldNotes(data: PackageEnvironment): void {
   const old: ByteString[] = [];
-  for (const { key, value } of data.getRange({ start: WRITER_KEY_PREFIX, exclusiveStart: false, limit: 10_000, snapshot: true })) {
+  for (const { key, value } of data.getRange({
+    start: WRITER_KEY_PREFIX,
+    exclusiveStart: false,
+    limit: 10_000,
+    snapshot: true,
+  })) {
     if (!key.startsWith(WRITER_KEY_PREFIX)) break;
     if (decodeWriterNote(value).written < Date.now() - NOTE_MILLISECONDS) old.push(key);
   }

@@ -1,24 +1,15 @@
 import type { CleanupBudget } from '../../contract/backend.js';
 import type { ByteString } from '../../contract/bytes.js';
-import { BatchExecutor, type Change, nextRevision } from '../../record/batch.js';
+import { BatchExecutor, nextRevision } from '../../record/batch.js';
 import { NO_MUTATION, type Refusal, Status } from '../../record/status.js';
 import { TransactionGate } from './exit-guard.js';
 import { REVISION_KEY, WRITER_KEY_PREFIX } from './layout.js';
 import { Room } from './room.js';
 import { readRevision } from './typescript-environment.js';
-import { openByPackage, type OpenedByPackage } from './typescript-opening.js';
+import { type OpenedByPackage, openByPackage } from './typescript-opening.js';
 import { sweepSlice } from './typescript-sweep.js';
 import { encodeWriterNote } from './writer-note.js';
-import type { SweepAnswer, WriterSetup } from './writer-task.js';
-
-/** What the writer thread does, by either implementation. */
-export interface Writer {
-  /** The reply, or undefined where the process is about to exit and nothing was done. Never throws. */
-  execute(sequence: number, batch: Uint8Array): Uint8Array<ArrayBuffer> | undefined;
-  cleanup(now: bigint, budget: CleanupBudget, interval: bigint): SweepAnswer;
-  sync(): Promise<void>;
-  close(): Promise<void>;
-}
+import type { SweepAnswer, Writer, WriterSetup } from './writer-task.js';
 
 /**
  * Write transactions made of JavaScript. The catch: a thread that dies inside one hangs every writer of every process. So
@@ -63,8 +54,12 @@ export class TypeScriptWriter implements Writer {
 
   cleanup(now: bigint, budget: CleanupBudget, interval: bigint): SweepAnswer {
     const { data } = this.#opened;
-    const answer = this.#write(() => sweepSlice(data, now, budget, interval, (changes) => this.#room.fits(changes, true)));
-    return answer ?? { skipped: true, recordsExamined: 0, recordsRemoved: 0, variablesRemoved: 0, wrapped: false };
+    const answer = this.#write(() =>
+      sweepSlice(data, now, budget, interval, (changes) => this.#room.fits(changes, true)),
+    );
+    return (
+      answer ?? { skipped: true, recordsExamined: 0, recordsRemoved: 0, variablesRemoved: 0, wrapped: false }
+    );
   }
 
   sync(): Promise<void> {
@@ -118,7 +113,9 @@ export class TypeScriptWriter implements Writer {
     const newest = Buffer.allocUnsafeSlow(8);
     newest.writeBigUInt64LE(BigInt(revision));
     data.putSync(REVISION_KEY, newest);
-    const applied = Uint8Array.from({ length: executor.requests }, (_, request) => (executor.applied(request) ? 1 : 0));
+    const applied = Uint8Array.from({ length: executor.requests }, (_, request) =>
+      executor.applied(request) ? 1 : 0,
+    );
     data.putSync(this.#noteKey, encodeWriterNote({ sequence, written: Date.now(), applied }));
     this.#room.requireUngrown();
   }
@@ -131,5 +128,3 @@ function refusalOf(error: unknown): Refusal {
   if (code === 5 || code === 28) return { ...base, status: Status.diskFull, actual: code };
   return { ...base, status: Status.engineError, actual: code };
 }
-
-export type { Change };

@@ -57,9 +57,14 @@ export class WriterHost {
     return this.#lost;
   }
 
-  /** Waits until the writer has the environment open. */
+  /** Resolves once the writer has the environment open. Where it cannot, its thread is ended and this rejects. */
   async open(): Promise<void> {
-    await this.#answer({ type: 'open' });
+    try {
+      await this.#answer({ type: 'open' });
+    } catch (error) {
+      await this.#pool.close();
+      throw error;
+    }
   }
 
   /** Never rejects. The batch is handed over and must not be touched again. */
@@ -95,7 +100,11 @@ export class WriterHost {
     try {
       answer = await this.#run(task, []);
     } catch (cause) {
-      throw new WafStateError('unavailable', `the writer thread died during ${task.type}; it was replaced, try again`, { cause });
+      throw new WafStateError(
+        'unavailable',
+        `the writer thread died during ${task.type}; it was replaced, try again`,
+        { cause },
+      );
     }
     if (isFailure(answer)) {
       const { code, message, details } = answer.failure;

@@ -1,4 +1,5 @@
 import type { CleanupBudget, CleanupResult } from '../../contract/backend.js';
+import type { ByteString } from '../../contract/bytes.js';
 import type { ErrorCode, ErrorDetails, WafStateError } from '../../contract/errors.js';
 import type { Durability } from './layout.js';
 
@@ -14,7 +15,7 @@ export interface WriterSetup {
   readonly mode: number;
   readonly durability: Durability;
   /** 16 random bytes as a byte string, and the same writer's number within the process. */
-  readonly writerName: string;
+  readonly writerName: ByteString;
   readonly writerNumber: bigint;
   /** See `ExitGuard`. */
   readonly guards: readonly SharedArrayBuffer[];
@@ -23,7 +24,12 @@ export interface WriterSetup {
 export type WriterTask =
   | { readonly type: 'open' }
   | { readonly type: 'batch'; readonly sequence: number; readonly batch: Uint8Array<ArrayBuffer> }
-  | { readonly type: 'cleanup'; readonly now: bigint; readonly budget: CleanupBudget; readonly interval: bigint }
+  | {
+      readonly type: 'cleanup';
+      readonly now: bigint;
+      readonly budget: CleanupBudget;
+      readonly interval: bigint;
+    }
   | { readonly type: 'sync' }
   | { readonly type: 'close' };
 
@@ -36,6 +42,15 @@ export interface FailedAnswer {
 
 /** By type of task; a reply is its bytes alone, the rest are objects. */
 export type WriterAnswer = Uint8Array<ArrayBuffer> | SweepAnswer | FailedAnswer | null;
+
+/** What the writer thread does, by either implementation. */
+export interface Writer {
+  /** The reply, or undefined where the process is about to exit and nothing was done. */
+  execute(sequence: number, batch: Uint8Array): Uint8Array<ArrayBuffer> | undefined;
+  cleanup(now: bigint, budget: CleanupBudget, interval: bigint): SweepAnswer;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
 
 export function failedAnswer(error: WafStateError): FailedAnswer {
   return { failure: { code: error.code, message: error.message, details: error.details } };

@@ -1,8 +1,17 @@
 import { workerData } from 'node:worker_threads';
 import { move } from 'piscina';
 import { WafStateError } from '../../contract/errors.js';
-import { TypeScriptWriter, type Writer } from './typescript-writer.js';
-import { failedAnswer, type WriterAnswer, type WriterSetup, type WriterTask } from './writer-task.js';
+import { loadAddon } from '../../record/addon.js';
+import type { NativeEnvironmentAddon } from './native-addon.js';
+import { NativeWriter } from './native-writer.js';
+import { TypeScriptWriter } from './typescript-writer.js';
+import {
+  failedAnswer,
+  type Writer,
+  type WriterAnswer,
+  type WriterSetup,
+  type WriterTask,
+} from './writer-task.js';
 
 /**
  * The file of the writer thread: piscina runs the default export for every task. The environment is opened with the first
@@ -11,8 +20,19 @@ import { failedAnswer, type WriterAnswer, type WriterSetup, type WriterTask } fr
 let writer: Promise<Writer> | undefined;
 
 function open(): Promise<Writer> {
-  writer ??= TypeScriptWriter.open(workerData as WriterSetup);
+  writer ??= openWriter(workerData as WriterSetup);
   return writer;
+}
+
+async function openWriter(setup: WriterSetup): Promise<Writer> {
+  if (setup.implementation === 'typescript') return TypeScriptWriter.open(setup);
+  const addon = loadAddon<NativeEnvironmentAddon>();
+  if (addon === undefined)
+    throw new WafStateError(
+      'missing_feature',
+      'the addon does not load in the writer thread, though it does in its caller',
+    );
+  return new NativeWriter(addon, setup);
 }
 
 export default async function run(task: WriterTask): Promise<WriterAnswer> {
@@ -31,7 +51,8 @@ async function perform(opened: Writer, task: WriterTask): Promise<WriterAnswer> 
       return null;
     case 'batch': {
       const reply = opened.execute(task.sequence, task.batch);
-      return reply === undefined ? null : (move(reply) as typeof reply);
+      // A buffer of its own: moving one that lies in Buffer's pool would take the pool away.
+      return reply === undefined ? null : (move(ownBytes(reply)) as Uint8Array<ArrayBuffer>);
     }
     case 'cleanup':
       return opened.cleanup(task.now, task.budget, task.interval);
@@ -42,4 +63,8 @@ async function perform(opened: Writer, task: WriterTask): Promise<WriterAnswer> 
       await opened.close();
       return null;
   }
+}
+
+function ownBytes(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 }
