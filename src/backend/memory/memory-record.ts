@@ -59,10 +59,9 @@ export class MemoryRecord implements RecordView {
 
   /** Carries out a plan that was made for this record and does not remove it. */
   publish(plan: Plan, facts: RecordFacts, revision: number, now: bigint): void {
-    const before = plan.keeps && !plan.swept ? this.#variables.size : 0;
+    const fresh = !plan.keeps || plan.swept || this.#addsNames(plan);
     publish(plan, this.#variables, now);
-    const grown = this.#variables.size > before;
-    if (grown) this.#ordered = this.#variables.size < 2;
+    if (fresh) this.#ordered = this.#variables.size < 2;
     this.size = plan.size;
     this.facts = facts;
     this.revision = revision;
@@ -70,11 +69,18 @@ export class MemoryRecord implements RecordView {
     for (const { name, variable } of plan.touched.values()) {
       if (variable === undefined) continue;
       if (variable.deadline !== undefined) this.#hold(variable.deadline, now);
-      if (grown && name.length >= MAY_BE_SLICE) this.#own(name, variable);
+      if (fresh && name.length >= MAY_BE_SLICE) this.#own(name, variable);
       else if (variable.value !== undefined && variable.value.length >= MAY_BE_SLICE) {
         this.#variables.set(name, { ...variable, value: ownCopy(variable.value) });
       }
     }
+  }
+
+  #addsNames(plan: Plan): boolean {
+    for (const { name, variable } of plan.touched.values()) {
+      if (variable !== undefined && !this.#variables.has(name)) return true;
+    }
+    return false;
   }
 
   #own(name: ByteString, variable: Variable): void {
