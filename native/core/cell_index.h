@@ -1,0 +1,105 @@
+// A hash table of cells that grows by one bucket at a time, so that no insert ever waits for a whole table to be
+// moved: linear hashing (Litwin, "Linear hashing: a new tool for file and table addressing", 1980).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/cell_store.h"
+
+namespace wafstate {
+
+// Chains cells by their first four bytes. Knows hashes only: who looks up compares.
+class CellIndex {
+ public:
+  // Takes the first segment from `bytes` without asking: the owner has made room for kSegmentCost.
+  CellIndex(CellStore& cells, Budget& bytes) : cells_(cells), bytes_(bytes) { AddSegment(); }
+
+  static constexpr std::size_t kSegmentBuckets = 1024;
+  static constexpr std::uint64_t kSegmentCost =
+      kSegmentBuckets * sizeof(CellRef) + 16 + 2 * sizeof(std::unique_ptr<CellRef[]>);
+
+  [[nodiscard]] CellRef First(std::uint64_t hash) const { return Bucket(BucketOf(hash)); }
+  [[nodiscard]] CellRef Next(CellRef ref) { return Chain(ref); }
+
+  void Insert(std::uint64_t hash, CellRef ref) {
+    CellRef& first = Bucket(BucketOf(hash));
+    Chain(ref) = first;
+    first = ref;
+    ++size_;
+  }
+  // REQUIRES: `ref` is in the index under this hash.
+  void Remove(std::uint64_t hash, CellRef ref) {
+    LinkTo(hash, ref) = Chain(ref);
+    --size_;
+  }
+  // `to`, whose chain is a copy of that of `from`, takes its place.
+  void Replace(std::uint64_t hash, CellRef from, CellRef to) { LinkTo(hash, from) = to; }
+
+  // Splits a bucket if there are more than one and a half cells a bucket and memory for another. To be called
+  // after an insert. `hash_of` gives the hash of a cell.
+  template <typename HashOf>
+  void Grow(const HashOf& hash_of) {
+    if (size_ * 2 <= buckets() * 3) return;
+    const std::size_t added = buckets();
+    if (added % kSegmentBuckets == 0) {
+      if (!bytes_.Take(kSegmentCost)) return;
+      AddSegment();
+    }
+    const std::size_t split = added - (std::size_t{1} << level_);
+    CellRef stay = kNoCell;
+    CellRef move = kNoCell;
+    for (CellRef ref = Bucket(split); ref != kNoCell;) {
+      const CellRef next = Chain(ref);
+      CellRef& to = (hash_of(ref) >> level_ & 1) == 0 ? stay : move;
+      Chain(ref) = to;
+      to = ref;
+      ref = next;
+    }
+    Bucket(split) = stay;
+    Bucket(added) = move;
+    if (++split_ == std::size_t{1} << level_) {
+      split_ = 0;
+      ++level_;
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  // A cell is in the same bucket for ever, or moves to one that is added at the end.
+  [[nodiscard]] std::size_t buckets() const { return (std::size_t{1} << level_) + split_; }
+  [[nodiscard]] CellRef Bucket(std::size_t bucket) const {
+    return segments_[bucket / kSegmentBuckets][bucket % kSegmentBuckets];
+  }
+
+ private:
+  [[nodiscard]] CellRef& Bucket(std::size_t bucket) {
+    return segments_[bucket / kSegmentBuckets][bucket % kSegmentBuckets];
+  }
+  [[nodiscard]] CellRef& Chain(CellRef ref) { return *reinterpret_cast<CellRef*>(cells_.At(ref)); }
+  [[nodiscard]] std::size_t BucketOf(std::uint64_t hash) const {
+    const std::uint64_t mask = (std::uint64_t{1} << level_) - 1;
+    const std::size_t bucket = hash & mask;
+    return bucket < split_ ? hash & (mask << 1 | 1) : bucket;
+  }
+  [[nodiscard]] CellRef& LinkTo(std::uint64_t hash, CellRef ref) {
+    CellRef* link = &Bucket(BucketOf(hash));
+    while (*link != ref)
+      link = &Chain(*link);
+    return *link;
+  }
+  void AddSegment() {
+    segments_.push_back(std::make_unique<CellRef[]>(kSegmentBuckets));
+    for (std::size_t i = 0; i < kSegmentBuckets; ++i)
+      segments_.back()[i] = kNoCell;
+  }
+
+  CellStore& cells_;
+  Budget& bytes_;
+  std::vector<std::unique_ptr<CellRef[]>> segments_;
+  std::size_t size_ = 0;
+  // 2^level_ buckets, of which the first split_ have been split into the 2^level_ after them.
+  std::size_t level_ = 10;
+  std::size_t split_ = 0;
+};
+
+}  // namespace wafstate
