@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
+#include <iterator>
+#include <numeric>
 
 #include "core/record_key.h"
 
@@ -70,17 +73,18 @@ bool SharedTable::Load(Bytes key, Buffer& record) {
 }
 
 void SharedTable::Commit(Bytes request, TableSession& session, Buffer& reply) {
-  ReplyWriter writer(reply);
+  const std::size_t start = reply.size();
   session.evicted_.fill(0);
   session.met_record_bound_ = false;
-  if (!session.request_.Parse(request)) {
+  if (!session.request_.Parse(request) || !Plan(session)) {
+    ReplyWriter writer(reply);
     writer.BeginAnswer();
     writer.Refuse({.status = Status::kMalformed});
     return;
   }
-  Plan(session);
   bool last_resort = false;
-  for (int attempt = 1; Try(session, last_resort, writer) == Attempt::kNeedsRoomElsewhere; ++attempt) {
+  for (int attempt = 1; Try(session, last_resort, reply) == Attempt::kNeedsRoomElsewhere; ++attempt) {
+    reply.resize(start);
     last_resort = !MakeRoom(session) || attempt >= kAttempts;
   }
   for (std::size_t i = 0; i < kEvictedKinds; ++i) {
@@ -88,7 +92,8 @@ void SharedTable::Commit(Bytes request, TableSession& session, Buffer& reply) {
   }
 }
 
-void SharedTable::Plan(TableSession& session) {
+// Where each record is. False where one stands twice in the request.
+bool SharedTable::Plan(TableSession& session) {
   const std::span<const Write> writes = session.request_.writes();
   session.keys_.clear();
   session.shards_.clear();
@@ -105,10 +110,24 @@ void SharedTable::Plan(TableSession& session) {
   }
   std::sort(session.shards_.begin(), session.shards_.end());
   session.shards_.erase(std::unique(session.shards_.begin(), session.shards_.end()), session.shards_.end());
+  return writes.size() == 1 || !HasTwins(session);
 }
 
-SharedTable::Attempt SharedTable::Try(TableSession& session, bool last_resort, ReplyWriter& writer) {
+bool SharedTable::HasTwins(TableSession& session) {
+  std::vector<std::size_t>& order = session.order_;
+  order.resize(session.writes_);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto key = [&session](std::size_t i) { return session.KeyOf(session.planned_[i]); };
+  std::sort(order.begin(), order.end(),
+            [&key](std::size_t a, std::size_t b) { return Compare(key(a), key(b)) < 0; });
+  return std::adjacent_find(order.begin(), order.end(), [&key](std::size_t a, std::size_t b) {
+           return Equal(key(a), key(b));
+         }) != order.end();
+}
+
+SharedTable::Attempt SharedTable::Try(TableSession& session, bool last_resort, Buffer& reply) {
   const Locks locks(*this, session);
+  ReplyWriter writer(reply);
   writer.BeginAnswer();
   Refusal refusal = Apply(session, writer);
   if (refusal.status == Status::kApplied) {
@@ -119,13 +138,11 @@ SharedTable::Attempt SharedTable::Try(TableSession& session, bool last_resort, R
       return Attempt::kAnswered;
     }
     Cancel(session);
-    refusal = Full(session);
     if (room == Room::kElsewhere) {
       ClearBusy(session);
-      // Taken back by the next attempt: see Commit.
-      writer.Drop();
       return Attempt::kNeedsRoomElsewhere;
     }
+    refusal = Full(session);
     refused_.fetch_add(1, std::memory_order_relaxed);
   }
   ClearBusy(session);
@@ -255,19 +272,20 @@ bool SharedTable::CleanUp(std::int64_t now, const SweepBudget& budget, SweepCoun
   std::size_t number = next_to_clean_.load(std::memory_order_relaxed);
   while (number < shards_.size()) {
     TableShard& shard = *shards_[number];
+    const SweepBudget part{.records = std::min(budget.records, counts.records_examined + kRecordsPerLock),
+                           .variables = budget.variables};
     bool done = false;
     {
-      const SweepBudget part{.records = std::min(budget.records, counts.records_examined + kRecordsPerLock),
-                             .variables = budget.variables};
       const std::lock_guard lock(shard.mutex());
       done = shard.CleanUp(now, part, counts, buffer);
       shard.PublishEvictable();
     }
+    const bool met_part = counts.records_examined >= part.records;
     if (done) ++number;
     next_to_clean_.store(number, std::memory_order_relaxed);
-    if (counts.records_examined >= budget.records || counts.variables_examined >= budget.variables) {
-      if (number < shards_.size()) return false;
-    }
+    if (number == shards_.size()) break;
+    // Not done with fewer records than asked for: the next one has too many variables.
+    if (counts.records_examined >= budget.records || (!done && !met_part)) return false;
   }
   next_to_clean_.store(0, std::memory_order_relaxed);
   return true;

@@ -72,6 +72,7 @@ class TableSession {
   Buffer keys_;
   std::vector<Planned> planned_;
   std::size_t writes_ = 0;
+  std::vector<std::size_t> order_;
   // The shards of the commit, ascending, each once.
   std::vector<std::size_t> shards_;
   EvictionCounts evicted_{};
@@ -130,8 +131,9 @@ class SharedTable {
   // What became of one attempt.
   enum class Attempt : std::uint8_t { kAnswered, kNeedsRoomElsewhere };
 
-  void Plan(TableSession& session);
-  [[nodiscard]] Attempt Try(TableSession& session, bool last_resort, ReplyWriter& writer);
+  [[nodiscard]] bool Plan(TableSession& session);
+  [[nodiscard]] static bool HasTwins(TableSession& session);
+  [[nodiscard]] Attempt Try(TableSession& session, bool last_resort, Buffer& reply);
   [[nodiscard]] Refusal Apply(TableSession& session, ReplyWriter& writer);
   [[nodiscard]] Room Reserve(TableSession& session, bool last_resort);
   void Cancel(TableSession& session);
