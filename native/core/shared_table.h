@@ -80,6 +80,10 @@ class TableSession {
   bool met_record_bound_ = false;
 };
 
+struct InByteOrder {
+  [[nodiscard]] bool operator()(const Buffer& a, const Buffer& b) const { return Compare(a, b) < 0; }
+};
+
 // One page of records in byte order of their keys, collected in as many calls as the caller likes.
 struct TableScan {
   // Only keys that begin with it and come after `after`; an empty `after` is before all.
@@ -90,7 +94,7 @@ struct TableScan {
   // Timed-out records too.
   bool hidden;
 
-  std::map<Buffer, Buffer> found;
+  std::map<Buffer, Buffer, InByteOrder> found;
   // More than `limit` were seen.
   bool more = false;
   // Where it stands.
