@@ -187,14 +187,17 @@ export class Binding {
 
   /** What the snapshot has for a reader at `now`, before the log. */
   #base(now: bigint): ReadonlyMap<ByteString, Variable> {
-    return this.#erased || this.#liveFacts(now) === undefined ? ABSENT.variables : this.#snapshot.variables;
+    return this.#erased || this.#isTimedOut(now) ? ABSENT.variables : this.#snapshot.variables;
+  }
+
+  #isTimedOut(now: bigint): boolean {
+    const { facts } = this.#snapshot;
+    return facts?.timeout !== undefined && saturatingAdd(facts.updated, facts.timeout) <= now;
   }
 
   /** A record that is timed out counts as absent. */
   #liveFacts(now: bigint): RecordFacts | undefined {
-    const { facts } = this.#snapshot;
-    if (facts?.timeout === undefined) return facts;
-    return saturatingAdd(facts.updated, facts.timeout) <= now ? undefined : facts;
+    return this.#isTimedOut(now) ? undefined : this.#snapshot.facts;
   }
 
   #forgetView(): void {

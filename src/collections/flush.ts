@@ -67,27 +67,41 @@ export async function flushAll(
 ): Promise<FlushReport> {
   const flushed: { [Name in CollectionName]?: FlushedCollection } = {};
   const failures: FlushFailure[] = [];
-  const one = async (group: readonly Binding[]): Promise<void> => {
-    try {
-      const results = await publish(group, settings, deadline, rebase);
-      for (let index = 0; index < group.length; index++) {
-        flushed[(group[index] as Binding).collection] = new FlushedCollection(results[index] as CommitResult);
-      }
-    } catch (error) {
-      const failure = asFailure(error, settings.backend.name);
-      const outcome = outcomeOf(failure);
-      for (const binding of group) failures.push({ binding, error: failure, outcome });
-    }
-  };
   const sendable: Binding[] = [];
   for (const binding of dirty) {
     const error = binding.failure;
     if (error?.kind !== 'corrupt' || mends(binding, settings)) sendable.push(binding);
     else failures.push({ binding, error, outcome: 'not_applied' });
   }
-  if (sendable.length === 1 || (settings.commitsTogether && sendable.length > 0)) await one(sendable);
-  else await Promise.all(sendable.map((binding) => one([binding])));
+  const groups = settings.commitsTogether ? [sendable] : sendable.map((binding) => [binding]);
+  const attempts = await Promise.all(groups.map((group) => attempt(group, settings, deadline, rebase)));
+  for (const [index, group] of groups.entries()) {
+    const results = attempts[index] as Attempt;
+    for (const [position, binding] of group.entries()) {
+      if (results instanceof WafStateError) {
+        failures.push({ binding, error: results, outcome: outcomeOf(results) });
+      } else {
+        flushed[binding.collection] = new FlushedCollection(results[position] as CommitResult);
+      }
+    }
+  }
   return { flushed, failures };
+}
+
+type Attempt = readonly CommitResult[] | WafStateError;
+
+async function attempt(
+  group: readonly Binding[],
+  settings: Settings,
+  deadline: bigint | undefined,
+  rebase: boolean,
+): Promise<Attempt> {
+  if (group.length === 0) return [];
+  try {
+    return await publish(group, settings, deadline, rebase);
+  } catch (error) {
+    return asFailure(error, settings.backend.name);
+  }
 }
 
 function mends(binding: Binding, settings: Settings): boolean {

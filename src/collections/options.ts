@@ -58,7 +58,8 @@ export function resolveSettings(options: CollectionsOptions): Settings {
       'Collections: backend must be an opened engine, such as await openLmdb({ path })',
     );
   }
-  if (typeof clock?.now !== 'function') {
+  // Date would pass for a clock, but its now() is a number of milliseconds.
+  if (typeof clock?.now !== 'function' || typeof clock.now() !== 'bigint') {
     throw invalid(
       'clock',
       'Collections: clock must have a method now() that returns nanoseconds as a bigint',
