@@ -59,3 +59,8 @@ export class ByteWriter {
     return copy;
   }
 }
+
+/** The same bytes with Node's methods; no copy. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

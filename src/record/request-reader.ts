@@ -3,6 +3,7 @@ import type { ByteString } from '../contract/bytes.js';
 import type { Mutation } from '../contract/mutation.js';
 import type { RecordName } from '../contract/space.js';
 import type { RecordLimits } from './apply.js';
+import { asBuffer } from './byte-writer.js';
 import { isSpace, MAX_KEY_BYTES } from './key.js';
 import {
   Expect,
@@ -20,7 +21,9 @@ import {
 export class RequestReader {
   bytes: Buffer = Buffer.alloc(0);
   view: DataView = new DataView(new ArrayBuffer(0));
-  now = 0n;
+  /** The time of the request in two halves, the upper one signed. */
+  nowHigh = 0;
+  nowLow = 0;
   /** How many writes the request has. */
   writes = 0;
   #limits: RecordLimits = { variables: 0, recordBytes: 0 };
@@ -28,7 +31,7 @@ export class RequestReader {
 
   /** The bytes that requests are then read from. They are not copied. */
   open(bytes: Uint8Array): void {
-    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.bytes = asBuffer(bytes);
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
@@ -53,7 +56,8 @@ export class RequestReader {
       this.#limits = { recordBytes, variables };
     }
     this.writes = view.getUint16(start + 10, true);
-    this.now = view.getBigInt64(start + 12, true);
+    this.nowLow = view.getUint32(start + 12, true);
+    this.nowHigh = view.getInt32(start + 16, true);
     let at = start + REQUEST_HEADER_BYTES;
     for (let i = 0; i < this.writes; i++) {
       this.#starts[i] = at;
@@ -61,6 +65,10 @@ export class RequestReader {
       if (at < 0) return false;
     }
     return this.writes > 0 && at === end;
+  }
+
+  get now(): bigint {
+    return (BigInt(this.nowHigh) << 32n) | BigInt(this.nowLow);
   }
 
   get limits(): RecordLimits {

@@ -28,8 +28,7 @@ export function patch(
   if (mutations > MAX_MUTATIONS || scan.sizeBound > request.limits.recordBytes) return undefined;
   const header = request.writeStart(index);
   const from = request.view;
-  const nowLow = Number(BigInt.asUintN(32, request.now));
-  const nowHigh = Number(request.now >> 32n);
+  const { nowHigh, nowLow } = request;
   if (isTimedOutAt(scan, nowHigh, nowLow) || !meets(scan, from, header)) return undefined;
 
   const { view: source, start: base, bytes } = scan;
@@ -45,7 +44,7 @@ export function patch(
     const name = at + MUTATION_HEADER_BYTES;
     const operands = name + from.getUint16(at + 2, true);
     if (operation < Operation.add || operation > Operation.expire) return undefined;
-    const found = scan.searchBytes(from, name, operands - name);
+    const found = scan.find(from, name, operands - name);
     if (found < 0) return undefined;
     const tag = scan.tag(found);
     const deadline = scan.deadlineStart(found) + shift;

@@ -1,6 +1,7 @@
 import type { ByteString } from '../../contract/bytes.js';
 import type { RecordFacts, Variable } from '../../contract/snapshot.js';
 import type { RecordView } from '../apply.js';
+import { asBuffer } from '../byte-writer.js';
 import { Corruption } from '../corruption.js';
 import { isSpace, MAX_KEY_BYTES } from '../key.js';
 import { Tag } from '../tag.js';
@@ -152,35 +153,37 @@ export class RecordScan implements RecordView {
   }
 
   text(from: number, to: number): ByteString {
-    const { bytes } = this;
-    const buffer = Buffer.isBuffer(bytes)
-      ? bytes
-      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return buffer.toString('latin1', from - this.start, to - this.start) as ByteString;
+    return asBuffer(this.bytes).toString('latin1', from - this.start, to - this.start) as ByteString;
   }
 
   /** The index of the variable, or the complement of the one it would stand before. */
   search(name: ByteString): number {
-    return this.#search((start, length) => compareText(this.view, start, length, name));
-  }
-
-  /** The same for a name that lies in `view`. */
-  searchBytes(view: DataView, start: number, length: number): number {
-    return this.#search((at, size) => compareRanges(this.view, at, size, view, start, length));
-  }
-
-  /** `compare` tells how the name at a position and of a length stands to the one that is looked for. */
-  #search(compare: (start: number, length: number) => number): number {
     let low = 0;
     let high = this.count - 1;
     while (low <= high) {
       const middle = (low + high) >>> 1;
-      const order = compare(this.variableStart(middle) + VARIABLE_HEADER_BYTES, this.nameLength(middle));
+      const start = this.variableStart(middle) + VARIABLE_HEADER_BYTES;
+      const order = compareText(this.view, start, this.nameLength(middle), name);
       if (order === 0) return middle;
       if (order < 0) low = middle + 1;
       else high = middle - 1;
     }
     return ~low;
+  }
+
+  /** The index of the variable whose name lies in `view`, or -1. */
+  find(view: DataView, start: number, length: number): number {
+    let low = 0;
+    let high = this.count - 1;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const name = this.variableStart(middle) + VARIABLE_HEADER_BYTES;
+      const order = compareRanges(this.view, name, this.nameLength(middle), view, start, length);
+      if (order === 0) return middle;
+      if (order < 0) low = middle + 1;
+      else high = middle - 1;
+    }
+    return -1;
   }
 
   #openHeader(): Corruption {
