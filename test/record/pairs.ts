@@ -7,7 +7,9 @@ import type { RecordName } from '../../src/contract/space.js';
 import type { RecordLimits } from '../../src/record/apply.js';
 import type { StoredRecord } from '../../src/record/record.js';
 import { RequestWriter } from '../../src/record/request.js';
+import { Tag } from '../../src/record/tag.js';
 import { typescriptCodec } from '../../src/record/typescript/codec.js';
+import { RecordScan } from '../../src/record/typescript/scan.js';
 import { xxh32 } from '../../src/record/typescript/xxh32.js';
 import type { Random } from './random.js';
 
@@ -252,7 +254,7 @@ export function pair(random: Random): Pair {
 
 function hostileRecord(random: Random, existing: Uint8Array | undefined): Uint8Array {
   if (existing === undefined || random.chance(0.05)) return random.bytes(random.below(120));
-  const damaged = damage(random, existing);
+  const damaged = random.chance(0.2) ? breakRule(random, existing) : damage(random, existing);
   // A right checksum, so that the damage is looked at and not only noticed.
   if (random.chance(0.8) && damaged.length >= 4) sign(damaged);
   return damaged;
@@ -263,6 +265,29 @@ function hostileRequest(random: Random, request: Uint8Array): Uint8Array {
   const damaged = damage(random, request);
   if (random.chance(0.8) && damaged.length >= 4) damaged.writeUInt32LE(damaged.length, 0);
   return damaged;
+}
+
+const scan = new RecordScan();
+
+/** A copy that is well formed but not canonical: what blind damage hardly ever hits. */
+function breakRule(random: Random, record: Uint8Array): Buffer {
+  const broken = Buffer.from(record);
+  scan.open(broken);
+  if (scan.count === 0) return broken;
+  const index = random.below(scan.count);
+  const at = (position: number) => position - scan.start;
+  const tag = scan.tag(index);
+  if ((tag & Tag.kind) === Tag.bytes && random.chance(0.5)) {
+    const value = at(scan.valueStart(index));
+    broken.fill('1', value + 4, value + 4 + broken.readUInt32LE(value));
+  } else if (tag & Tag.clock && random.chance(0.5)) {
+    const clock = at(scan.deadlineStart(index)) + (tag & Tag.deadline ? 8 : 0);
+    broken.copyWithin(clock, 16, 24);
+  } else {
+    const name = at(scan.variableStart(index)) + 3;
+    broken.fill(random.pick([0, 0xff, 0x41]), name, name + 1);
+  }
+  return broken;
 }
 
 /** A copy with one to three faults in it. */
@@ -276,7 +301,7 @@ function damage(random: Random, bytes: Uint8Array): Buffer {
         damaged[at] = (damaged[at] as number) ^ (1 << random.below(8));
         break;
       case 1:
-        damaged[at] = random.pick([0, 1, 2, 4, 8, 0x41, 0x5a, 0x7f, 0x80, 0xff]);
+        damaged[at] = random.pick([0, 1, 2, 4, 8, 0x2d, 0x31, 0x39, 0x41, 0x5a, 0x7f, 0x80, 0xff]);
         break;
       case 2:
         damaged = damaged.subarray(0, random.below(damaged.length + 1));
