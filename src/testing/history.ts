@@ -18,7 +18,7 @@ const LENGTH = 150;
 const LIMITS = { variables: 6, recordBytes: 90 };
 
 const RECORDS = [record('a'), record('b'), record('a', 2), record('a', 1, ''), record('\xff\0', 16, 'app2')];
-const NAMES = ['a', 'b', 'counter', '\0', 'z\xff', 'y1', 'y2', 'y3'];
+const NAMES = ['a', 'b', 'counter', 'counter', '\0', 'z\xff', 'y1', 'y2'];
 const VALUES = [
   '',
   '0',
@@ -194,12 +194,13 @@ class History {
     const { now } = this.#session;
     const name = this.#random.pick(NAMES);
     const time = now + this.#random.pick(SECONDS) * SECOND;
-    switch (this.#random.below(16)) {
+    switch (this.#random.below(17)) {
       case 0:
       case 1:
       case 2:
         return step.set(name, this.#random.pick(VALUES));
       case 3:
+      case 16:
         return step.remove(name);
       case 4:
         return step.subtract(name, this.#random.pick(DELTAS));
