@@ -18,15 +18,13 @@ export function asFailure(error: unknown, backend: string): WafStateError {
 }
 
 /**
- * The fate of a commit that was rejected. A rejection leaves no trace, unless the engine says that it does not know, or
- * stopped waiting without saying.
+ * The fate of a commit that was rejected. A rejection leaves no trace, unless the engine says that it does not know, or has
+ * stopped waiting and says nothing.
  */
 export function outcomeOf(error: WafStateError): Outcome {
   const { outcome } = error.details;
   if (outcome !== undefined) return outcome === 'unknown' ? 'unknown' : 'not_applied';
-  return error.code === 'timeout' || error.code === 'writer_lost' || error.settled !== undefined
-    ? 'unknown'
-    : 'not_applied';
+  return error.code === 'timeout' || error.settled !== undefined ? 'unknown' : 'not_applied';
 }
 
 export function deadlinePassed(what: string, cause?: WafStateError): WafStateError {

@@ -229,7 +229,11 @@ describe('a flush that fails', () => {
     ['unknown and applied', LOST, true],
     ['unknown and not applied', LOST, false],
     ['a timeout that does not say', new WafStateError('timeout', 'late'), true],
-    ['a lost writer', new WafStateError('writer_lost', 'lost'), true],
+    [
+      'a writer that was lost with it',
+      new WafStateError('writer_lost', 'lost', { details: { outcome: 'unknown' } }),
+      true,
+    ],
     ['an error that breaks the contract', new RangeError('bug'), true],
   ])('never sends again what may have been stored: %s', async (_, error, applied) => {
     const backend = new FaultBackend();
