@@ -1,4 +1,4 @@
-import type { Backend } from '../contract/backend.js';
+import type { Backend, Expectation } from '../contract/backend.js';
 import type { Feature } from '../contract/features.js';
 import type { Runner, Subject } from './runner.js';
 import { Session } from './session.js';
@@ -18,6 +18,11 @@ export class Suite {
   /** Whether the engine is declared to have the feature. */
   has(feature: Feature): boolean {
     return this.#features.has(feature);
+  }
+
+  /** An expectation that the engine knows and that an absent record meets. */
+  get forAbsent(): Expectation {
+    return this.has('server_side_rebase') ? 'any' : 'absent';
   }
 
   area(name: string, body: () => void): void {

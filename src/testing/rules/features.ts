@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ABI_VERSION } from '../../contract/backend.js';
+import { ABI_VERSION, type RecordWrite } from '../../contract/backend.js';
 import { record, rejectsKind } from '../session.js';
 import { add, expire } from '../steps.js';
 import type { Suite } from '../suite.js';
@@ -33,8 +33,11 @@ export function features(suite: Suite): void {
     }
     if (!suite.has('multi_record_atomicity')) {
       suite.rule('without multi_record_atomicity refuse several records in one commit', async (s) => {
-        const expect = suite.has('optimistic_revisions') ? 'absent' : 'any';
-        const write = (key: string) => ({ record: record(key), expect, mutations: [add('n', 1n)] }) as const;
+        const write = (key: string): RecordWrite => ({
+          record: record(key),
+          expect: suite.forAbsent,
+          mutations: [add('n', 1n)],
+        });
         await rejectsKind(() => s.commit([write('a'), write('b')]), 'invalid');
         assert.equal(await s.revision('a'), 0);
         assert.equal(await s.revision('b'), 0);

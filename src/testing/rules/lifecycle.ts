@@ -14,7 +14,7 @@ export function lifecycle(suite: Suite): void {
       await s.write('k', [set('x', '1')]);
       await s.backend.close();
       await rejects(() => s.load('k'), 'closed');
-      await rejects(() => s.write('k', [set('x', '2')], { expect: 'absent' }), 'closed');
+      await rejects(() => s.write('k', [set('x', '2')], { expect: suite.forAbsent }), 'closed');
       if (s.has('bounded_cleanup')) {
         await rejects(() => s.backend.cleanup(s.now, { records: 1, variables: 1 }), 'closed');
       }
@@ -28,7 +28,9 @@ export function lifecycle(suite: Suite): void {
     });
 
     suite.rule('settles what was accepted before close, as applied or as closed', async (s) => {
-      const commits = Array.from({ length: 20 }, () => s.write('k', [add('n', 1n)], { expect: 'absent' }));
+      const commits = Array.from({ length: 20 }, () =>
+        s.write('k', [add('n', 1n)], { expect: suite.forAbsent }),
+      );
       const closing = s.backend.close();
       const settled = await Promise.allSettled(commits);
       await closing;

@@ -9,11 +9,10 @@ import type { Suite } from '../suite.js';
 /** Several records in one commit: all or none. Needs `multi_record_atomicity`. */
 export function multiRecord(suite: Suite): void {
   if (!suite.has('multi_record_atomicity')) return;
-  const unconditional: Expectation = suite.has('server_side_rebase') ? 'any' : 'absent';
   const write = (
     key: string,
     mutations: readonly Mutation[],
-    expect: Expectation = unconditional,
+    expect: Expectation = suite.forAbsent,
   ): RecordWrite => ({
     record: record(key),
     expect,
@@ -68,7 +67,7 @@ export function multiRecord(suite: Suite): void {
 
     suite.rule('are none removed where one is refused', async (s) => {
       const { revision } = await s.write('a', [set('x', '1')]);
-      const expect = suite.has('optimistic_revisions') ? revision : unconditional;
+      const expect = suite.has('optimistic_revisions') ? revision : suite.forAbsent;
       const bad = write('b', [set('x', String(INT64_MAX)), add('x', 1n)]);
       await assert.rejects(s.commit([write('a', [removeRecord()], expect), bad]));
       assert.equal(await s.revision('a'), revision);
