@@ -48,7 +48,13 @@
         "<!@(node -p \"require('node:fs').readdirSync('native', { recursive: true }).map((f) => 'native/' + f.replaceAll('\\\\\\\\', '/')).filter((f) => /^native.(core|addon).*[.]cc$/.test(f)).sort().join(' ')\")"
       ],
       "include_dirs": ["native", "<(napi_include)"],
-      "defines": ["NAPI_VERSION=8", "NODE_ADDON_API_DISABLE_CPP_EXCEPTIONS", "NODE_ADDON_API_DISABLE_DEPRECATED"],
+      # A thread that is being terminated cannot make or throw anything; without the last macro that ends the process.
+      "defines": [
+        "NAPI_VERSION=8",
+        "NODE_ADDON_API_DISABLE_CPP_EXCEPTIONS",
+        "NODE_ADDON_API_DISABLE_DEPRECATED",
+        "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"
+      ],
       "cflags": ["-Wall", "-Wextra", "-Werror"],
       "cflags_cc!": ["-std=gnu++17", "-std=gnu++20"],
       "cflags_cc+": [

@@ -90,9 +90,10 @@ std::optional<Scratch> ScratchArgument(const Napi::CallbackInfo& info) {
                  .key = bytes->first(*size)};
 }
 
+// Empty in a thread that is being terminated, which cannot make anything any more.
 Napi::Value ToArrayBuffer(Napi::Env env, Bytes bytes) {
   Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, bytes.size());
-  if (!env.IsExceptionPending() && !bytes.empty()) std::memcpy(buffer.Data(), bytes.data(), bytes.size());
+  if (!buffer.IsEmpty() && !bytes.empty()) std::memcpy(buffer.Data(), bytes.data(), bytes.size());
   return buffer;
 }
 
