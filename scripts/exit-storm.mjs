@@ -59,7 +59,7 @@ async function storm(runs, implementation, durability) {
     let commits = 0;
     for (let index = 0; index < runs; index++) {
       const key = `run ${index}`;
-      const { acknowledged, failure } = await run({ open, key, after: 20 + Math.random() * 100 });
+      const { acknowledged, failure } = await run({ open, key, after: 20 + Math.random() * 300 });
       if (failure !== undefined) {
         console.error(`run ${index}: ${failure}`);
         continue;
