@@ -93,7 +93,7 @@ class Memory implements MemoryBackend {
 
   constructor(options: ResolvedMemoryOptions) {
     this.#options = options;
-    this.#revision = Math.max(0, Number(options.clock.now() / 1000n));
+    this.#revision = firstRevision(options.clock.now());
     this.#cleanup = new Cleanup(this.#table, {
       lastRevision: () => this.#revision,
       remove: (record) => this.#remove(record),
@@ -243,6 +243,19 @@ class Memory implements MemoryBackend {
   #assertOpen(): void {
     if (this.#closed) throw new WafStateError('closed', 'the memory engine is closed; open another');
   }
+}
+
+/** A year of a million commits a second lies between the latest beginning and 2^53-1. */
+const LAST_BEGINNING = 2 ** 53 - 1 - 2 ** 45;
+
+function firstRevision(now: bigint): number {
+  const microseconds = Math.max(0, Number(now / 1000n));
+  if (microseconds <= LAST_BEGINNING) return microseconds;
+  throw new WafStateError(
+    'invalid_option',
+    `the clock is at ${microseconds} microseconds since the epoch, openMemory needs one before ${LAST_BEGINNING}, or revisions would run out`,
+    { details: { option: 'clock', limit: LAST_BEGINNING, actual: microseconds } },
+  );
 }
 
 function overdue(late: bigint): WafStateError {
