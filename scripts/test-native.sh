@@ -31,12 +31,16 @@ for variant in "$@"; do
     thread) flags='-O1 -g -fno-omit-frame-pointer -fsanitize=thread' ;;
     *) echo "test:native: unknown variant '$variant' (plain, address, thread)" >&2; exit 2 ;;
   esac
+  # liblmdb reads its reader table and its meta pages without locks, in an order that it takes care of itself; seen
+  # by ThreadSanitizer that would drown ours.
+  lmdb_flags=$flags
+  [ "$variant" != thread ] || lmdb_flags='-O1 -g'
   out=build/native-test/$variant
   rm -rf "$out"
   mkdir -p "$out"
   {
     for file in native/lmdb/liblmdb "$lmdb/midl" "$lmdb/chacha8"; do
-      echo "$cc $flags -w -pthread -DMDB_MAXKEYSIZE=0 -DMDB_USE_ROBUST -I$lmdb -c $file.c" \
+      echo "$cc $lmdb_flags -w -pthread -DMDB_MAXKEYSIZE=0 -DMDB_USE_ROBUST -I$lmdb -c $file.c" \
         "-o $out/$(basename "$file").o"
     done
     for file in "${core[@]}" "${tests[@]}"; do

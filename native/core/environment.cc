@@ -9,6 +9,7 @@
 
 #include "core/environment_layout.h"
 #include "core/write_transaction.h"
+#include "lmdb/liblmdb.h"
 
 namespace wafstate {
 
@@ -43,7 +44,7 @@ Environment::~Environment() {
     static_cast<void>(gate_.release());
     return;
   }
-  if (env_ != nullptr) mdb_env_close(env_);
+  if (env_ != nullptr) wafstate_env_close(env_);
 }
 
 bool Environment::IsForked() const {

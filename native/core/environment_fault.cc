@@ -16,6 +16,8 @@ Fault FaultOf(int code, const char* step) {
       return {.failure = Failure::kDisk, .step = step, .code = code};
     case MDB_READERS_FULL:
       return {.failure = Failure::kReadersFull, .step = step, .code = code};
+    case MDB_MAP_FULL:
+      return {.failure = Failure::kMapFull, .step = step, .code = code};
     default:
       return {.failure = Failure::kEngine, .step = step, .code = code};
   }

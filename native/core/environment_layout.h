@@ -24,6 +24,9 @@ inline constexpr std::uint8_t kSweepKey[] = {0, 4};
 // The first key that can be a record's.
 inline constexpr std::uint8_t kFirstRecordKey[] = {1};
 
+// LMDB's own number for the database that lists free pages.
+constexpr MDB_dbi kFreeListDatabase = 0;
+
 constexpr std::uint8_t kEnvironmentFormat = 1;
 constexpr std::uint8_t kDurable = 1;
 constexpr std::uint8_t kRelaxed = 2;

@@ -223,10 +223,9 @@ Fault EnvironmentReader::Figures(EnvironmentFigures& figures) {
   MDB_envinfo info;
   MDB_stat records;
   MDB_stat free_list;
-  constexpr MDB_dbi kFreeList = 0;
   int code = mdb_env_info(env, &info);
   if (code == 0) code = mdb_stat(txn_, environment_.records(), &records);
-  if (code == 0) code = mdb_stat(txn_, kFreeList, &free_list);
+  if (code == 0) code = mdb_stat(txn_, kFreeListDatabase, &free_list);
   if (code != 0) return FaultOf(code, "stat");
   const auto pages = [](const MDB_stat& stat) {
     return stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;

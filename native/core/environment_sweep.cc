@@ -127,6 +127,25 @@ Fault ClaimSweep(WriteTransaction& transaction, std::int64_t interval, bool& cla
   return transaction.Put(kSweepKey, bytes);
 }
 
+Fault Attempt(WriteTransaction& transaction, const Environment& environment, std::int64_t now,
+              const SweepBudget& budget, std::int64_t interval, EnvironmentSweepResult& result) {
+  result = {};
+  transaction.Abort();
+  if (const Fault fault = transaction.Begin()) return fault;
+  if (interval > 0) {
+    bool claimed = false;
+    if (const Fault fault = ClaimSweep(transaction, interval, claimed)) return fault;
+    result.skipped = !claimed;
+    if (result.skipped) return {};
+  }
+  Sweeper sweeper(transaction, environment.records(), now);
+  if (const Fault fault = sweeper.Run(budget, result)) return fault;
+  if (!transaction.Fits(PageUse::kRemoval)) {
+    return {.failure = Failure::kMapFull, .step = "sweep", .limit = environment.options().map_size};
+  }
+  return transaction.Commit();
+}
+
 }  // namespace
 
 Fault SweepEnvironment(Environment& environment, std::int64_t now, const SweepBudget& budget,
@@ -139,21 +158,8 @@ Fault SweepEnvironment(Environment& environment, std::int64_t now, const SweepBu
   WriteTransaction transaction(environment, pass);
   // What is removed is scattered; where the reserve has no room for so many pages, fewer records have to do.
   for (SweepBudget attempt = budget;; attempt.records /= 2) {
-    transaction.Abort();
-    result = {};
-    if (const Fault fault = transaction.Begin()) return fault;
-    if (interval > 0) {
-      bool claimed = false;
-      if (const Fault fault = ClaimSweep(transaction, interval, claimed)) return fault;
-      result.skipped = !claimed;
-      if (result.skipped) return {};
-    }
-    Sweeper sweeper(transaction, environment.records(), now);
-    if (const Fault fault = sweeper.Run(attempt, result)) return fault;
-    if (transaction.Fits(PageUse::kRemoval)) return transaction.Commit();
-    if (attempt.records <= 1) {
-      return {.failure = Failure::kMapFull, .step = "sweep", .limit = environment.options().map_size};
-    }
+    const Fault fault = Attempt(transaction, environment, now, attempt, interval, result);
+    if (fault.failure != Failure::kMapFull || attempt.records <= 1) return fault;
   }
 }
 

@@ -55,13 +55,15 @@ void EnvironmentWriter::Run(Bytes batch) {
   WriteTransaction transaction(environment_, pass);
   Admission admission = Admission::kAll;
   for (bool fits = false; !fits;) {
-    if (const Fault fault = Attempt(transaction, admission, fits))
-      return executor_.RefuseAll(RefusalOf(fault));
+    const Fault fault = Attempt(transaction, admission);
+    fits = fault.failure != Failure::kMapFull;
+    if (fits && fault) return executor_.RefuseAll(RefusalOf(fault));
     if (!fits) Narrow(admission);
   }
 }
 
-Fault EnvironmentWriter::Attempt(WriteTransaction& transaction, Admission admission, bool& fits) {
+Fault EnvironmentWriter::Attempt(WriteTransaction& transaction, Admission admission) {
+  constexpr Fault kDoesNotFit = {.failure = Failure::kMapFull, .step = "execute"};
   transaction.Abort();
   if (const Fault fault = transaction.Begin()) return fault;
   std::uint64_t revision = 0;
@@ -72,13 +74,9 @@ Fault EnvironmentWriter::Attempt(WriteTransaction& transaction, Admission admiss
   // stead.
   constexpr int kMaxRounds = 8;
   for (int round = 0; admission != Admission::kAll && RefuseUnadmitted(admission); ++round) {
-    if (round == kMaxRounds) {
-      fits = false;
-      return {};
-    }
+    if (round == kMaxRounds) return kDoesNotFit;
     executor_.Execute(source);
   }
-  fits = true;
   if (executor_.changes().empty()) return {};
 
   const PageUse use = admission == Admission::kAll        ? PageUse::kGrowth
@@ -90,10 +88,7 @@ Fault EnvironmentWriter::Attempt(WriteTransaction& transaction, Admission admiss
         change.record ? transaction.Put(change.key, *change.record) : transaction.Remove(change.key);
     if (fault) return fault;
     // Counted after each, so that a batch overshoots by one record at most before it is rolled back.
-    if (!transaction.Fits(use)) {
-      fits = false;
-      return {};
-    }
+    if (!transaction.Fits(use)) return kDoesNotFit;
   }
   return transaction.Commit();
 }

@@ -29,7 +29,8 @@ class EnvironmentWriter {
   enum class Admission : std::uint8_t { kAll, kNoGrowth, kRemovals, kSomeRemovals };
 
   void Run(Bytes batch);
-  Fault Attempt(WriteTransaction& transaction, Admission admission, bool& fits);
+  // kMapFull: it has to be narrowed.
+  Fault Attempt(WriteTransaction& transaction, Admission admission);
   // Refuses at least one request that was applied; where none is left, nothing grows.
   void Narrow(Admission& admission);
   [[nodiscard]] bool RefuseUnadmitted(Admission admission);

@@ -2,6 +2,8 @@
 
 #include <cerrno>
 
+#include "lmdb/liblmdb.h"
+
 namespace wafstate {
 
 namespace {
@@ -26,7 +28,7 @@ Fault Gate::Open(const std::string& directory, unsigned max_readers, unsigned mo
 }
 
 Gate::~Gate() {
-  mdb_env_close(env_);
+  wafstate_env_close(env_);
 }
 
 Fault Gate::Enter(Pass& pass) {

@@ -14,18 +14,22 @@ Fault WriteTransaction::Begin() {
     return FaultOf(code, "begin");
   }
   pages_at_begin_ = wafstate_txn_pages(txn_);
+  wafstate_cap_writes(environment_.budget().CapBytes(pages_at_begin_));
   return {};
 }
 
 Fault WriteTransaction::Commit() {
   // Frees the transaction also where it fails.
   const int code = mdb_txn_commit(std::exchange(txn_, nullptr));
+  wafstate_cap_writes(0);
   // MDB_EMPTY_TXN is this liblmdb's way to say that there was nothing to write.
   return code == 0 || code == MDB_EMPTY_TXN ? Fault{} : FaultOf(code, "commit");
 }
 
 void WriteTransaction::Abort() {
-  if (txn_ != nullptr) mdb_txn_abort(std::exchange(txn_, nullptr));
+  if (txn_ == nullptr) return;
+  mdb_txn_abort(std::exchange(txn_, nullptr));
+  wafstate_cap_writes(0);
 }
 
 Fault WriteTransaction::Get(Bytes key, Bytes& value, bool& found) {
@@ -66,7 +70,27 @@ Fault WriteTransaction::PutRevision(std::uint64_t revision) {
 }
 
 bool WriteTransaction::Fits(PageUse use) const {
-  return wafstate_txn_pages(txn_) <= environment_.budget().Limit(use, pages_at_begin_);
+  const PageBudget& budget = environment_.budget();
+  const std::uint64_t file_pages = wafstate_txn_pages(txn_);
+  if (file_pages <= budget.Limit(use)) return true;
+  // The file may be longer from before, and still have room inside.
+  if (file_pages > pages_at_begin_) {
+    return use == PageUse::kRemoval && budget.IsBeyondCap(UsedPages()) &&
+           file_pages <= pages_at_begin_ + budget.removal_step();
+  }
+  return use != PageUse::kGrowth || UsedPages() <= budget.Limit(use);
+}
+
+std::uint64_t WriteTransaction::UsedPages() const {
+  constexpr std::uint64_t kMetaPages = 2;
+  std::uint64_t pages = kMetaPages;
+  for (const MDB_dbi dbi : {kFreeListDatabase, environment_.records()}) {
+    MDB_stat stat{};
+    // Both are open in every transaction, so this cannot fail.
+    static_cast<void>(mdb_stat(txn_, dbi, &stat));
+    pages += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+  }
+  return pages;
 }
 
 }  // namespace wafstate

@@ -29,12 +29,15 @@ class WriteTransaction {
   Fault GetRevision(std::uint64_t& revision);
   Fault PutRevision(std::uint64_t revision);
 
-  // Whether the file stays within the budget if the transaction is committed now.
+  // Whether the file stays within the budget if the transaction is committed now. Where the list of free
+  // pages then takes more than was reserved for it, Commit fails with kMapFull.
   [[nodiscard]] bool Fits(PageUse use) const;
 
   [[nodiscard]] MDB_txn* txn() const { return txn_; }
 
  private:
+  [[nodiscard]] std::uint64_t UsedPages() const;
+
   Environment& environment_;
   MDB_txn* txn_ = nullptr;
   std::uint64_t pages_at_begin_ = 0;

@@ -1,6 +1,38 @@
-/* liblmdb as the lmdb package ships it, and the one figure that it keeps to itself. */
-#include "mdb.c"
+/* liblmdb as the lmdb package ships it, with what wafstate needs beyond lmdb.h: see liblmdb.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include <errno.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 
 #include "liblmdb.h"
 
+static _Thread_local mdb_size_t wafstate_cap = 0;
+
+void wafstate_cap_writes(mdb_size_t bytes) { wafstate_cap = bytes; }
+
+static ssize_t wafstate_pwritev(int fd, const struct iovec *iov, int count, off_t offset) {
+  mdb_size_t end = (mdb_size_t)offset;
+  int i;
+  for (i = 0; i < count; i++) end += iov[i].iov_len;
+  if (wafstate_cap != 0 && end > wafstate_cap) {
+    /* mdb.c hands errno on as the result of the commit, which is then undone. */
+    errno = MDB_MAP_FULL;
+    return -1;
+  }
+  return pwritev(fd, iov, count, offset);
+}
+
+/* All data pages are written with one function then, also those that go out before a large transaction ends. */
+#define MDB_USE_PWRITEV 1
+#define pwritev wafstate_pwritev
+#include "mdb.c"
+
 mdb_size_t wafstate_txn_pages(const MDB_txn *txn) { return txn->mt_next_pgno; }
+
+void wafstate_env_close(MDB_env *env) {
+  mdb_midl_free(env->me_pghead);
+  env->me_pghead = NULL;
+  mdb_env_close(env);
+}

@@ -1,4 +1,9 @@
-/* What native/lmdb/liblmdb.c adds to lmdb.h. */
+/*
+ * What native/lmdb/liblmdb.c adds to lmdb.h.
+ *
+ * Most of it is for a hard cap on the data file. This liblmdb has none of its own: where the map is full it maps
+ * more, and its public figures are those of the last commit.
+ */
 #ifndef WAFSTATE_LIBLMDB_H
 #define WAFSTATE_LIBLMDB_H
 
@@ -9,11 +14,19 @@ extern "C" {
 #endif
 
 /*
- * Pages that the data file would have if the write transaction were committed now, before the list of free
- * pages is written. This liblmdb has no upper bound of its own: where the map is full it maps more. Its
- * public figures are those of the last commit, so a bound can be kept only with this one.
+ * Pages that the data file would have if the write transaction were committed now, before the list of free pages
+ * is written.
  */
-mdb_size_t wafstate_txn_pages(const MDB_txn* txn);
+mdb_size_t wafstate_txn_pages(const MDB_txn *txn);
+
+/*
+ * From now on a commit of the calling thread that would write beyond so many bytes of the data file fails with MDB_MAP_FULL
+ * and is undone; 0 = no cap. For what wafstate_txn_pages cannot foresee.
+ */
+void wafstate_cap_writes(mdb_size_t bytes);
+
+/* mdb_env_close, which in this liblmdb forgets the list of free pages that it keeps between transactions. */
+void wafstate_env_close(MDB_env *env);
 
 #ifdef __cplusplus
 }
