@@ -10,7 +10,7 @@ namespace {
 
 // A buffer that grew beyond this is given back before the next batch: one large record must not stay in
 // memory once for every place it ever had in a batch.
-constexpr std::size_t kKeptBytes = 64 * 1024;
+constexpr std::size_t kKeptBytes = 65'536;
 
 void GiveBackLarge(Buffer& buffer) {
   if (buffer.capacity() > kKeptBytes) Buffer().swap(buffer);

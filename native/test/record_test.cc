@@ -16,7 +16,6 @@
 
 namespace {
 
-using wafstate::Append;
 using wafstate::Buffer;
 using wafstate::Bytes;
 using wafstate::Checksum;
