@@ -85,6 +85,13 @@ describe('a batch', () => {
     expect(store.reads).toHaveLength(1);
   });
 
+  it('begins a new record where the request before has removed it', () => {
+    const store = new Store();
+    store.run([[write('a', add('n'))]]);
+    store.run([[write('a', remove)], [write('a', add('n'))]]);
+    expect(store.value('a', 'n')).toBe('1');
+  });
+
   it('leaves neighbours of a failing request alone, in the order of the requests', () => {
     const store = new Store();
     const answers = store.run([

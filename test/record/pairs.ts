@@ -193,6 +193,14 @@ function mutation(random: Random): Mutation {
   }
 }
 
+/** What a counter does most: it adds to what is stored, and moves its deadline. */
+function count(random: Random, name: ByteString): Mutation {
+  if (random.chance(0.5))
+    return { type: 'expire', name, deadline: time(random), onlyIfNone: random.chance(0.3) };
+  const delta = random.chance(0.8) ? BigInt(random.below(5)) : integer(random);
+  return { type: random.chance(0.8) ? 'add' : 'subtract', name, delta };
+}
+
 function positive(random: Random): bigint {
   return random.chance(0.2) ? INT64_MAX : BigInt(1 + random.below(4));
 }
@@ -217,8 +225,10 @@ function limits(random: Random, stored: StoredRecord | undefined): RecordLimits 
 export function soundPair(random: Random): SoundPair {
   const stored = random.chance(0.8) ? storedRecord(random) : undefined;
   const record = stored !== undefined && random.chance(0.98) ? stored.name : recordName(random);
+  const names = [...(stored?.variables.keys() ?? [])];
+  const counts = names.length > 0 && random.chance(0.4);
   const mutations = Array.from({ length: random.chance(0.05) ? 40 : random.below(6) }, () =>
-    mutation(random),
+    counts ? count(random, random.pick(names)) : mutation(random),
   );
   return {
     stored,
