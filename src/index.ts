@@ -5,6 +5,13 @@ export { openLmdb } from './backend/lmdb/open-lmdb.js';
 export type { LmdbOptions } from './backend/lmdb/options.js';
 export { type MemoryBackend, type MemoryStats, openMemory } from './backend/memory/memory.js';
 export type { MemoryOptions } from './backend/memory/options.js';
+export type { EvictionMessage, Evictions } from './backend/shared-memory/evictions.js';
+export type { SharedMemoryOptions } from './backend/shared-memory/options.js';
+export {
+  openSharedMemory,
+  type SharedMemoryBackend,
+  type SharedMemoryStats,
+} from './backend/shared-memory/shared-memory.js';
 export {
   type BeginOptions,
   Checkpoint,

@@ -3,6 +3,8 @@
 #include "addon/environment.h"
 #include "addon/napi.h"
 #include "addon/record.h"
+#include "addon/shared_table.h"
+#include "addon/stay_loaded.h"
 
 namespace wafstate::addon {
 
@@ -15,6 +17,8 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("abi", Napi::Number::New(env, kAddonAbi));
   AddEnvironment(env, exports);
   AddRecord(env, exports);
+  AddSharedTable(env, exports);
+  StayLoaded();
   return exports;
 }
 

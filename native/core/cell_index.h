@@ -1,5 +1,5 @@
-// A hash table of cells that grows by one bucket at a time, so that no insert ever waits for a whole table to be
-// moved: linear hashing (Litwin, "Linear hashing: a new tool for file and table addressing", 1980).
+// A hash table of cells that grows by one bucket at a time, so that no insert ever waits for a whole table to
+// be moved: linear hashing (Litwin, "Linear hashing: a new tool for file and table addressing", 1980).
 #pragma once
 
 #include <memory>

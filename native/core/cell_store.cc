@@ -38,8 +38,8 @@ std::optional<std::uint32_t> CellStore::BeginEmptying(std::size_t size_class) {
   if (first == kNoPage) return std::nullopt;
   const std::uint32_t capacity = pages_[first]->capacity;
   if (free_cells_[size_class] < capacity + capacity / 4) return std::nullopt;
-  // The emptiest of a few, so that little is moved. The others have room for it: they have at least as many free
-  // cells as a page holds less those that are free here.
+  // The emptiest of a few, so that little is moved. The others have room for it: they have at least as many
+  // free cells as a page holds less those that are free here.
   constexpr int kPagesToCompare = 8;
   std::optional<std::uint32_t> best;
   std::uint32_t index = first;

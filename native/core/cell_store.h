@@ -4,10 +4,10 @@
 //   class  sizes in steps of 8 bytes to 256, of 32 to 512, of 64 to 1024
 //   ref    page index · 1024 + offset in the page / 8; the numbers from kFirstHead on are no cells
 //
-// A class keeps the pages that have room in a list. A page whose last cell is freed goes back at once. Where a
-// class has more free cells than a page and a quarter holds, its owner can empty a page by moving what lives in
-// it, so that memory follows what is stored from one class to another: at most a page and a quarter a class is
-// free, and a move is paid for by a free.
+// A class keeps the pages that have room in a list. A page whose last cell is freed goes back at once. Where
+// a class has more free cells than a page and a quarter holds, its owner can empty a page by moving what
+// lives in it, so that memory follows what is stored from one class to another: at most a page and a quarter
+// a class is free, and a move is paid for by a free.
 #pragma once
 
 #include <array>
@@ -30,7 +30,8 @@ constexpr CellRef kFirstHead = 0xffff'0000;
 class CellStore {
  public:
   static constexpr std::size_t kMaxCellBytes = 1024;
-  // Bytes that a page takes, with what its place in the list of pages does, which may be twice as long as it is full.
+  // Bytes that a page takes, with what its place in the list of pages does, which may be twice as long as it
+  // is full.
   static constexpr std::uint64_t kPageCost = 8192 + 2 * sizeof(void*);
   static constexpr std::size_t kClassCount = 32 + 8 + 8;
 
@@ -48,7 +49,8 @@ class CellStore {
     return 512 + (size_class - 39) * 64;
   }
 
-  // A cell of the class; kNoCell where the budget has no page left. Its page is pinned: not emptied before Unpin.
+  // A cell of the class; kNoCell where the budget has no page left. Its page is pinned: not emptied before
+  // Unpin.
   [[nodiscard]] CellRef Allocate(std::size_t size_class);
   void Unpin(CellRef ref) { --PageOf(ref).pins; }
   void Free(CellRef ref);
@@ -58,8 +60,9 @@ class CellStore {
   }
   [[nodiscard]] std::size_t SizeClass(CellRef ref) { return PageOf(ref).size_class; }
 
-  // A page to empty: from now on it gives out no cell. nullopt where that is not worth it yet, or every page that
-  // was looked at is pinned. The owner must move every cell of it and free the old one, which frees the page.
+  // A page to empty: from now on it gives out no cell. nullopt where that is not worth it yet, or every page
+  // that was looked at is pinned. The owner must move every cell of it and free the old one, which frees the
+  // page.
   [[nodiscard]] std::optional<std::uint32_t> BeginEmptying(std::size_t size_class);
   // The next taken cell of the page after the one given, or its first one after kNoCell.
   [[nodiscard]] CellRef NextTaken(std::uint32_t page, CellRef after);

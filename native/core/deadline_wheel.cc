@@ -58,6 +58,15 @@ void DeadlineWheel::Advance(std::int64_t now) {
   tick_ = tick;
 }
 
+void DeadlineWheel::ComeUp(std::int64_t now) {
+  Advance(now);
+  for (std::int64_t level = 0; level < kLevels; ++level) {
+    const std::int64_t slot = ((tick_ >> (level * kLevelBits)) + 1) & (kSlots - 1);
+    lists_.Append(kDue, static_cast<std::size_t>(level * kSlots + slot));
+    occupied_[static_cast<std::size_t>(level)] &= ~(std::uint64_t{1} << slot);
+  }
+}
+
 void DeadlineWheel::RotateDue() {
   const CellRef first = lists_.First(kDue);
   lists_.Remove(first);

@@ -1,16 +1,16 @@
 // Which cells have a deadline that is over, in time proportional to how many have.
 //
-// A timing wheel (Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987) in the form that Linux gave
-// it in version 4.8: eight levels of 64 slots, each level eight times as coarse as the one below, and nothing
-// moves from level to level.
+// A timing wheel (Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987) in the form that Linux
+// gave it in version 4.8: eight levels of 64 slots, each level eight times as coarse as the one below, and
+// nothing moves from level to level.
 //
 //   level    0      1      2      3       4       5        6         7
 //   slot     1 s    9 s    69 s   9 min   73 min  9.8 h    3.3 d     26 d
 //   reach    69 s   9 min  73 min 9.8 h   3.3 d   26 d     208 d     4.6 a
 //
-// (A second here is 2^30 ns.) So a cell is due at its deadline or later, by at most one second plus an eighth of
-// the time that was left when it was put in. Deadlines beyond the reach come up early: who finds one due looks at the
-// deadline itself, and puts it in again.
+// (A second here is 2^30 ns.) So a cell is due at its deadline or later, by at most one second plus an eighth
+// of the time that was left when it was put in. Deadlines beyond the reach come up early: who finds one due
+// looks at the deadline itself, and puts it in again.
 #pragma once
 
 #include <array>
@@ -39,6 +39,11 @@ class DeadlineWheel {
 
   // Time never goes back here: an earlier `now` than the latest changes nothing. Constant time.
   void Advance(std::int64_t now);
+
+  // As Advance, and makes due what would be so late only because its slot is coarse: every deadline up to
+  // `now`, and some beyond, which whoever puts them in again puts into a finer slot. So a cell comes up early
+  // at most once a level.
+  void ComeUp(std::int64_t now);
 
   // The cell that has been due longest, or kNoCell.
   [[nodiscard]] CellRef FirstDue() const { return lists_.IsEmpty(kDue) ? kNoCell : lists_.First(kDue); }

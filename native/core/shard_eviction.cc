@@ -1,5 +1,5 @@
-// Who goes when a shard has no room: the ranks of core/table_shard.h. Every choice looks at a bounded number of
-// records.
+// Who goes when a shard has no room: the ranks of core/table_shard.h. Every choice looks at a bounded number
+// of records.
 #include "core/table_shard.h"
 
 namespace wafstate {
@@ -29,8 +29,8 @@ bool TableShard::EvictUnheld(std::int64_t now, EvictionCounts& counts) {
   return true;
 }
 
-// A table full of nothing but held records still gives up one: to refuse would let whoever fills it with blocks
-// decide that no other address is counted any more.
+// A table full of nothing but held records still gives up one: to refuse would let whoever fills it with
+// blocks decide that no other address is counted any more.
 Room TableShard::EvictOne(std::int64_t now, bool last_resort, EvictionCounts& counts) {
   if (EvictUnheld(now, counts)) return Room::kMade;
   if (!last_resort && OthersMayEvict(now)) return Room::kElsewhere;
@@ -54,8 +54,8 @@ bool TableShard::OthersMayEvict(std::int64_t now) const {
   return false;
 }
 
-// Those that came up and have not ended either have a later deadline by now, or are only partly expired and wait for
-// cleanup.
+// Those that came up and have not ended either have a later deadline by now, or are only partly expired and
+// wait for cleanup.
 CellRef TableShard::FindEnded(std::int64_t now) {
   for (int i = 0; i < kProbes; ++i) {
     const CellRef ref = wheel_.FirstDue();

@@ -23,7 +23,8 @@ constexpr std::size_t kRecordsPerLock = 64;
 static_assert(kMaxShards == 64);
 
 std::size_t ShardCount(const TableOptions& options) {
-  const std::uint64_t wanted = std::min(options.max_bytes / kBytesPerShard, options.max_records / kRecordsPerShard);
+  const std::uint64_t wanted =
+      std::min(options.max_bytes / kBytesPerShard, options.max_records / kRecordsPerShard);
   return static_cast<std::size_t>(std::bit_floor(std::clamp<std::uint64_t>(wanted, 1, kMaxShards)));
 }
 
@@ -52,7 +53,9 @@ class SharedTable::Locks {
 };
 
 SharedTable::SharedTable(const TableOptions& options, const HashKey& hash_key)
-    : options_(options), bounds_(options.max_bytes, options.max_records, options.evicts), hash_key_(hash_key) {
+    : options_(options),
+      bounds_(options.max_bytes, options.max_records, options.evicts),
+      hash_key_(hash_key) {
   const std::size_t count = ShardCount(options);
   for (std::size_t i = 0; i < count; ++i) {
     // kMinBytes and kBytesPerShard leave room for it.
@@ -75,7 +78,6 @@ bool SharedTable::Load(Bytes key, Buffer& record) {
 void SharedTable::Commit(Bytes request, TableSession& session, Buffer& reply) {
   const std::size_t start = reply.size();
   session.evicted_.fill(0);
-  session.met_record_bound_ = false;
   if (!session.request_.Parse(request) || !Plan(session)) {
     ReplyWriter writer(reply);
     writer.BeginAnswer();
@@ -185,15 +187,17 @@ Room SharedTable::Reserve(TableSession& session, bool last_resort) {
     TableShard& shard = *shards_[planned.shard];
     const CellRef existing = Refind(session, planned);
     if (existing == kNoCell) {
+      session.bound_ = TableBound::kRecords;
       const Room room = shard.TakeRecord(now, last_resort, session.evicted_);
-      session.met_record_bound_ = room != Room::kMade;
       if (room != Room::kMade) return room;
       planned.took_record = true;
     } else if (shard.StaysInPlace(existing, planned.record.size())) {
       continue;
     }
+    session.bound_ = TableBound::kBytes;
     const Room room = shard.Allocate(planned.record.size(), now, last_resort, session.evicted_, planned.cell,
                                      session.needed_);
+    if (room == Room::kTooLarge) session.bound_ = TableBound::kOneRecord;
     if (room != Room::kMade) return room;
   }
   return Room::kMade;
@@ -242,7 +246,8 @@ CellRef SharedTable::Refind(TableSession& session, TableSession::Planned& planne
 bool SharedTable::MakeRoom(TableSession& session) {
   const std::int64_t now = session.request_.now();
   const auto enough = [this, &session] {
-    return session.met_record_bound_ ? bounds_.records.Has(1) : bounds_.bytes.Has(session.needed_);
+    return session.bound_ == TableBound::kRecords ? bounds_.records.Has(1)
+                                                  : bounds_.bytes.Has(session.needed_);
   };
   const std::size_t first = session.shards_.front() + 1;
   for (std::size_t i = 0; i < shards_.size(); ++i) {
@@ -260,12 +265,22 @@ bool SharedTable::MakeRoom(TableSession& session) {
 }
 
 Refusal SharedTable::Full(const TableSession& session) const {
-  if (session.met_record_bound_) {
-    return {.status = Status::kTableFull, .limit = options_.max_records, .actual = bounds_.records.used() + 1};
+  Refusal refusal{.status = Status::kTableFull};
+  switch (session.bound_) {
+    case TableBound::kBytes:
+      refusal.limit = options_.max_bytes;
+      refusal.actual = bounds_.bytes.used() + session.needed_;
+      break;
+    case TableBound::kRecords:
+      refusal.limit = options_.max_records;
+      refusal.actual = bounds_.records.used() + 1;
+      break;
+    case TableBound::kOneRecord:
+      refusal.limit = shards_.front()->MaxRecordCost();
+      refusal.actual = session.needed_;
+      break;
   }
-  return {.status = Status::kTableFull,
-          .limit = options_.max_bytes,
-          .actual = bounds_.bytes.used() + session.needed_};
+  return refusal;
 }
 
 bool SharedTable::CleanUp(std::int64_t now, const SweepBudget& budget, SweepCounts& counts, Buffer& buffer) {
@@ -298,7 +313,8 @@ bool SharedTable::ClaimSweep(std::uint64_t interval) {
   const auto now = static_cast<std::uint64_t>(duration_cast<milliseconds>(since_start).count());
   std::uint64_t last = last_sweep_.load(std::memory_order_relaxed);
   // Half, since the timers of the threads have a jitter.
-  return now - last >= interval / 2 && last_sweep_.compare_exchange_strong(last, now, std::memory_order_relaxed);
+  return now - last >= interval / 2 &&
+         last_sweep_.compare_exchange_strong(last, now, std::memory_order_relaxed);
 }
 
 bool SharedTable::Scan(TableScan& scan, std::size_t records) {

@@ -1,9 +1,9 @@
 // A table of records that all threads of a process see.
 //
 // Records are spread over shards by a keyed hash, a lock a shard. A commit locks the shards of its records in
-// ascending order, so that commits of several records are atomic and never wait for each other in a circle. The
-// time of a call does not grow with the table: what grows, grows a bucket or a page at a time, and what is looked at
-// before something is evicted is bounded (core/table_shard.h).
+// ascending order, so that commits of several records are atomic and never wait for each other in a circle.
+// The time of a call does not grow with the table: what grows, grows a bucket or a page at a time, and what
+// is looked at before something is evicted is bounded (core/table_shard.h).
 #pragma once
 
 #include <cstdint>
@@ -39,13 +39,21 @@ struct TableStats {
   std::uint64_t refused;
 };
 
+// What a commit met that found no room.
+enum class TableBound : std::uint8_t {
+  kBytes = 0,
+  kRecords = 1,
+  // One record may take a quarter of the bytes.
+  kOneRecord = 2,
+};
+
 // The working memory of a thread that commits.
 class TableSession {
  public:
   // Records that the last commit evicted.
   [[nodiscard]] const EvictionCounts& evicted() const { return evicted_; }
-  // Whether it was max_records, rather than max_bytes, that the last refusal with kTableFull met.
-  [[nodiscard]] bool met_record_bound() const { return met_record_bound_; }
+  // Of the last refusal with kTableFull.
+  [[nodiscard]] TableBound bound() const { return bound_; }
 
  private:
   friend class SharedTable;
@@ -77,7 +85,7 @@ class TableSession {
   std::vector<std::size_t> shards_;
   EvictionCounts evicted_{};
   std::uint64_t needed_ = 0;
-  bool met_record_bound_ = false;
+  TableBound bound_ = TableBound::kBytes;
 };
 
 struct InByteOrder {
@@ -117,9 +125,10 @@ class SharedTable {
   // Executes one request of docs/format.md, and appends its answer.
   void Commit(Bytes request, TableSession& session, Buffer& reply);
 
-  // Cleans up what is due by `now`, as long as `counts` stays within the budget. True where it came to the end of the
-  // table: the next call starts over. Locks for a bounded time only. `buffer` is working memory.
-  [[nodiscard]] bool CleanUp(std::int64_t now, const SweepBudget& budget, SweepCounts& counts, Buffer& buffer);
+  // Cleans up what is due by `now`, as long as `counts` stays within the budget. True where it came to the
+  // end of the table: the next call starts over. Locks for a bounded time only. `buffer` is working memory.
+  [[nodiscard]] bool CleanUp(std::int64_t now, const SweepBudget& budget, SweepCounts& counts,
+                             Buffer& buffer);
   // True for one caller in each interval (milliseconds): who sweeps, of the threads that have the table open.
   [[nodiscard]] bool ClaimSweep(std::uint64_t interval);
 
@@ -159,8 +168,8 @@ class SharedTable {
   std::atomic<std::uint64_t> last_sweep_{0};
 };
 
-// The table of this process with that name, made with the options if there is none. One that was made with others
-// is left as it is: compare options(). It lives to the end of the process.
+// The table of this process with that name, made with the options if there is none. One that was made with
+// others is left as it is: compare options(). It lives to the end of the process.
 [[nodiscard]] SharedTable& OpenSharedTable(std::string_view name, const TableOptions& options);
 
 }  // namespace wafstate

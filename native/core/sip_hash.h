@@ -1,5 +1,6 @@
-// SipHash: a hash that who does not know the key cannot make collide (Aumasson and Bernstein, "SipHash: a fast
-// short-input PRF", 2012). With C = 1 and D = 3 it is what hash tables of other runtimes use against flooding.
+// SipHash: a hash that who does not know the key cannot make collide (Aumasson and Bernstein, "SipHash: a
+// fast short-input PRF", 2012). With C = 1 and D = 3 it is what hash tables of other runtimes use against
+// flooding.
 #pragma once
 
 #include <bit>

@@ -51,7 +51,9 @@ CellRef TableShard::Find(Bytes key, std::uint64_t hash) {
   return kNoCell;
 }
 
-Bytes TableShard::Record(CellRef ref) { return {RecordAt(ref), At(ref).size}; }
+Bytes TableShard::Record(CellRef ref) {
+  return {RecordAt(ref), At(ref).size};
+}
 
 void TableShard::Touch(CellRef ref) {
   Entry& entry = At(ref);
@@ -91,11 +93,10 @@ Room TableShard::TakeRecord(std::int64_t now, bool last_resort, EvictionCounts& 
   return Room::kMade;
 }
 
-Room TableShard::Allocate(std::size_t record_bytes, std::int64_t now, bool last_resort, EvictionCounts& counts,
-                          CellRef& cell, std::uint64_t& needed) {
+Room TableShard::Allocate(std::size_t record_bytes, std::int64_t now, bool last_resort,
+                          EvictionCounts& counts, CellRef& cell, std::uint64_t& needed) {
   needed = IsInline(record_bytes) ? CellStore::kPageCost : record_bytes + kBlockOverhead;
-  // One record must not push out all others.
-  if (record_bytes > kMaxRecordBytes || needed > bounds_.bytes.limit() / 4) return Room::kNone;
+  if (record_bytes > kMaxRecordBytes || needed > MaxRecordCost()) return Room::kTooLarge;
   while (!TryAllocate(record_bytes, cell)) {
     const Room room = EvictOne(now, last_resort, counts);
     if (room != Room::kMade) return room;
@@ -176,39 +177,45 @@ void TableShard::Remove(CellRef ref, std::uint64_t hash) {
 }
 
 bool TableShard::CleanUp(std::int64_t now, const SweepBudget& budget, SweepCounts& counts, Buffer& buffer) {
-  wheel_.Advance(now);
-  // What is put in again may be due again by a clock that is ahead of `now`: seen twice, it ends the round.
+  if (cleaning_at_ != now) wheel_.ComeUp(now);
+  cleaning_at_ = now;
+  // What is put in again may be due at once by a clock that is ahead of `now`: seen twice, it ends the round.
   CellRef put_back = kNoCell;
   for (CellRef ref = wheel_.FirstDue(); ref != kNoCell && ref != put_back; ref = wheel_.FirstDue()) {
+    const std::size_t variables = wafstate::Load<std::uint16_t>(RecordAt(ref) + 38);
     if (counts.records_examined >= budget.records) return false;
-    const Bytes record = Record(ref);
-    const SweepResult found = wafstate::Sweep(record, now, 0, buffer);
-    if (counts.records_examined > 0 && counts.variables_examined + found.variables_examined > budget.variables) {
-      return false;
-    }
+    if (counts.records_examined > 0 && counts.variables_examined + variables > budget.variables) return false;
     ++counts.records_examined;
-    counts.variables_examined += found.variables_examined;
-    if (found.outcome == SweepOutcome::kRemove) {
-      counts.variables_removed += found.variables_removed;
+    counts.variables_examined += variables;
+    if (CleanUpOne(ref, now, counts, buffer)) continue;
+    if (put_back == kNoCell && wheel_.FirstDue() != kNoCell) put_back = ref;
+  }
+  cleaning_at_ = INT64_MIN;
+  return true;
+}
+
+// False where the record is as it was, put in again.
+bool TableShard::CleanUpOne(CellRef ref, std::int64_t now, SweepCounts& counts, Buffer& buffer) {
+  const Bytes record = Record(ref);
+  std::int64_t next = DeadlinesOf(record).next;
+  if (next <= now) {
+    buffer.clear();
+    const SweepResult swept = wafstate::Sweep(record, now, bounds_.TakeRevision(), buffer);
+    if (swept.outcome == SweepOutcome::kRemove) {
+      counts.variables_removed += swept.variables_removed;
       ++counts.records_removed;
       Remove(ref, HashOf(ref));
-      continue;
+      return true;
     }
-    std::int64_t next = DeadlinesOf(record).next;
-    if (found.outcome == SweepOutcome::kRewritten) {
-      buffer.clear();
-      const SweepResult written = wafstate::Sweep(record, now, bounds_.TakeRevision(), buffer);
-      if (written.outcome == SweepOutcome::kRewritten && Rewrite(ref, buffer, now)) {
-        counts.variables_removed += written.variables_removed;
-        continue;
-      }
-      next = SaturatingAdd(now, kRetryRewrite);
+    if (swept.outcome == SweepOutcome::kRewritten && Rewrite(ref, buffer, now)) {
+      counts.variables_removed += swept.variables_removed;
+      return true;
     }
-    Unschedule(ref);
-    Schedule(ref, next);
-    if (put_back == kNoCell) put_back = ref;
+    next = SaturatingAdd(now, kRetryRewrite);
   }
-  return true;
+  Unschedule(ref);
+  Schedule(ref, next);
+  return false;
 }
 
 // A record that has become smaller. False where there is no memory to move it out of its block.
@@ -336,8 +343,8 @@ void TableShard::Unschedule(CellRef ref) {
   links = {.previous = kNoCell, .next = kNoCell};
 }
 
-// A deadline that moved away leaves the record where it is: it comes up early, is looked at, and put in again. So
-// a window that slides with every commit costs nothing here.
+// A deadline that moved away leaves the record where it is: it comes up early, is looked at, and put in
+// again. So a window that slides with every commit costs nothing here.
 void TableShard::Reschedule(CellRef ref, std::int64_t before, std::int64_t after) {
   const bool scheduled = At(ref).wheel.next != kNoCell;
   if (scheduled && after >= before && !wheel_.IsOver(before)) return;

@@ -8,14 +8,16 @@
 //
 //   1  what has ended: timed out, or no variable left that is not expired
 //   2  kOnce      seen by one commit only, oldest first: a flood of new addresses pushes out itself
-//   3  kAgain     least recently used, by second chance: a queue whose first goes to the end instead if it was used
+//   3  kAgain     least recently used, by second chance: a queue whose first goes to the end instead if it
+//   was used
 //                 since it last came by
 //   4  kHeldOnce  as kOnce, but with a long deadline ahead: oldest first
-//   5  kHeld      a long deadline ahead, and seen again: a block. Of a few that come up next, the one that ends first
+//   5  kHeld      a long deadline ahead, and seen again: a block. Of a few that come up next, the one that
+//   ends first
 //
-// The queues are those of S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023) without its
-// ghost queue, and with an immediate move at the second sight, so that rank 2 is exact. A record is held from a
-// commit that leaves a deadline more than kLongDeadline ahead until that deadline is over.
+// The queues are those of S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023)
+// without its ghost queue, and with an immediate move at the second sight, so that rank 2 is exact. A record
+// is held from a commit that leaves a deadline more than kLongDeadline ahead until that deadline is over.
 //
 // Nothing here locks: every call needs mutex(), but for the constructor.
 #pragma once
@@ -49,8 +51,8 @@ struct TableBounds {
   Budget records;
   // Else a full table refuses. What has ended is removed either way.
   const bool evicts;
-  // For each shard, when it has or may have something of ranks 1 to 3 (INT64_MIN: it has): read without locks, so
-  // that no shard gives up a held record while another has one that is not.
+  // For each shard, when it has or may have something of ranks 1 to 3 (INT64_MIN: it has): read without
+  // locks, so that no shard gives up a held record while another has one that is not.
   std::array<std::atomic<std::int64_t>, kMaxShards> evictable_from;
   // The last revision that was given.
   std::atomic<std::uint64_t> revision;
@@ -68,6 +70,8 @@ enum class Room : std::uint8_t {
   // Nothing here may go as long as other shards have what goes before it.
   kElsewhere,
   kNone,
+  // There never is: a record of that size would push out too much.
+  kTooLarge,
 };
 
 struct SweepBudget {
@@ -109,26 +113,30 @@ class TableShard {
 
   // Whether a record of this size would stay in the cell that it has.
   [[nodiscard]] bool StaysInPlace(CellRef ref, std::size_t record_bytes);
-  // Takes one of the bounds' records. Evicts for it; `counts` tells whom. With `last_resort` also what is held, where
-  // other shards may have what goes first.
+  // Takes one of the bounds' records. Evicts for it; `counts` tells whom. With `last_resort` also what is
+  // held, where other shards may have what goes first.
   [[nodiscard]] Room TakeRecord(std::int64_t now, bool last_resort, EvictionCounts& counts);
-  // Reserves a cell, which does not move until it is stored or cancelled. Evicts as above. `needed` is set to the
-  // bytes that were missing where it fails.
-  [[nodiscard]] Room Allocate(std::size_t record_bytes, std::int64_t now, bool last_resort, EvictionCounts& counts,
-                              CellRef& cell, std::uint64_t& needed);
+  // What a record of more bytes than fit in a cell may take at most.
+  [[nodiscard]] std::uint64_t MaxRecordCost() const { return bounds_.bytes.limit() / 4; }
+  // Reserves a cell, which does not move until it is stored or cancelled. Evicts as above. `needed` is set to
+  // the bytes that were missing where it fails.
+  [[nodiscard]] Room Allocate(std::size_t record_bytes, std::int64_t now, bool last_resort,
+                              EvictionCounts& counts, CellRef& cell, std::uint64_t& needed);
   void Cancel(CellRef cell);
   // Evicts one of ranks 1 to 3, or 1 only where the bounds do not evict; false where there is none.
   [[nodiscard]] bool EvictUnheld(std::int64_t now, EvictionCounts& counts);
 
-  // Stores a record. `existing`, if any, is replaced; `cell` is a reserved one, or kNoCell where the record stays in
-  // place.
+  // Stores a record. `existing`, if any, is replaced; `cell` is a reserved one, or kNoCell where the record
+  // stays in place.
   void Store(CellRef existing, CellRef cell, std::uint64_t hash, Bytes record, std::int64_t now);
   // Gives the record's place in the bounds back, too.
   void Remove(CellRef ref, std::uint64_t hash);
 
-  // Cleans up what is due, longest due first, until `counts` has reached the budget; `buffer` is working memory. True
-  // where nothing that is due is left.
-  [[nodiscard]] bool CleanUp(std::int64_t now, const SweepBudget& budget, SweepCounts& counts, Buffer& buffer);
+  // Cleans up what has ended, longest due first, until `counts` has reached the budget; `buffer` is working
+  // memory. True where nothing that had ended is left. Looks at some that end soon as well: see
+  // DeadlineWheel::ComeUp.
+  [[nodiscard]] bool CleanUp(std::int64_t now, const SweepBudget& budget, SweepCounts& counts,
+                             Buffer& buffer);
 
   // Brings bounds.evictable_from up to date: before mutex() is let go.
   void PublishEvictable();
@@ -176,6 +184,7 @@ class TableShard {
   void Schedule(CellRef ref, std::int64_t deadline);
   void Unschedule(CellRef ref);
   void Reschedule(CellRef ref, std::int64_t before, std::int64_t after);
+  [[nodiscard]] bool CleanUpOne(CellRef ref, std::int64_t now, SweepCounts& counts, Buffer& buffer);
   [[nodiscard]] bool Rewrite(CellRef ref, Bytes record, std::int64_t now);
 
   [[nodiscard]] Room EvictOne(std::int64_t now, bool last_resort, EvictionCounts& counts);
@@ -199,6 +208,8 @@ class TableShard {
   std::vector<std::uint32_t> unused_blocks_;
   std::uint64_t moves_ = 0;
   std::size_t busy_ = 0;
+  // The time of a cleanup that has come to this shard and not to its end; INT64_MIN = none has.
+  std::int64_t cleaning_at_ = INT64_MIN;
 };
 
 }  // namespace wafstate

@@ -37,7 +37,8 @@ void RunAgainstList(std::uint64_t seed, int max_exponent) {
     for (int i = 0; i < 3; ++i) {
       const CellRef ref = cells.Allocate(CellStore::ClassOf(16));
       cells.Unpin(ref);
-      const std::int64_t deadline = now + any(static_cast<int>(random() % static_cast<unsigned>(max_exponent)));
+      const std::int64_t deadline =
+          now + any(static_cast<int>(random() % static_cast<unsigned>(max_exponent)));
       wheel.Insert(ref, deadline);
       model[ref] = {now, deadline};
     }

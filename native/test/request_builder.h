@@ -21,8 +21,8 @@ class RequestBuilder {
   }
 
   // Space 1, no application id.
-  RequestBuilder& Write(std::string_view key, Expectation expectation = Expectation::kAny, std::uint64_t revision = 0,
-                        std::int64_t timeout = 0) {
+  RequestBuilder& Write(std::string_view key, Expectation expectation = Expectation::kAny,
+                        std::uint64_t revision = 0, std::int64_t timeout = 0) {
     ++writes_;
     Append(bytes_, std::uint8_t{1});
     Append(bytes_, std::uint8_t{0});

@@ -156,7 +156,8 @@ class ObviousModel {
   explicit ObviousModel(std::size_t capacity) : capacity_(capacity) {}
 
   void Touch(const std::string& key, bool held) {
-    const auto place = std::find_if(all_.begin(), all_.end(), [&key](const Item& item) { return item.key == key; });
+    const auto place =
+        std::find_if(all_.begin(), all_.end(), [&key](const Item& item) { return item.key == key; });
     if (place == all_.end()) {
       if (all_.size() == capacity_) Evict();
       all_.push_back({.key = key, .again = false, .held = held, .referenced = false});
@@ -273,7 +274,7 @@ TEST_CASE(RefusesWhereToldToUntilSomethingEnds) {
   for (int i = 0; i < 65'536; ++i)
     CHECK(subject.Add(std::to_string(i), kNow, kNow + (i == 7 ? 5 : 60) * kSecond) == Status::kApplied);
   CHECK(subject.Add("new", kNow, kNow + 60 * kSecond) == Status::kTableFull);
-  CHECK(subject.session.met_record_bound());
+  CHECK(subject.session.bound() == TableBound::kRecords);
   CHECK(wafstate::Load<std::uint64_t>(subject.reply.data() + 12) == 65'536);
   CHECK(subject.table.Stats().refused == 1);
   CHECK(subject.Add("8", kNow, kNow + 60 * kSecond) == Status::kApplied);
@@ -300,7 +301,7 @@ TEST_CASE(NeverTakesMoreThanItsBytes) {
   RequestBuilder request(kNow);
   request.Write("too large").Set("value", value);
   CHECK(subject.Commit(request) == Status::kTableFull);
-  CHECK(!subject.session.met_record_bound());
+  CHECK(subject.session.bound() == TableBound::kOneRecord);
 }
 
 TEST_CASE(CleansUpWhatIsDueAndNothingElse) {
@@ -350,7 +351,8 @@ TEST_CASE(ListsInByteOrder) {
   std::vector<Buffer> listed;
   bool more = true;
   while (more) {
-    TableScan scan{.prefix = KeyOf("1"), .after = {}, .limit = 100, .now = kNow, .hidden = false, .found = {}};
+    TableScan scan{
+        .prefix = KeyOf("1"), .after = {}, .limit = 100, .now = kNow, .hidden = false, .found = {}};
     if (!listed.empty()) scan.after = listed.back();
     while (!subject.table.Scan(scan, 1000)) {
     }

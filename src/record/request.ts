@@ -1,6 +1,7 @@
 import type { RecordWrite } from '../contract/backend.js';
 import type { ByteString } from '../contract/bytes.js';
 import type { Mutation } from '../contract/mutation.js';
+import type { RecordName } from '../contract/space.js';
 import type { RecordLimits } from './apply.js';
 import { ByteWriter } from './byte-writer.js';
 
@@ -56,6 +57,11 @@ export class RequestWriter {
     return this.#out.bytes.subarray(0, this.#out.at);
   }
 
+  /** The buffer that all is written to, whole; another one once it has grown. */
+  get storage(): Buffer {
+    return this.#out.bytes;
+  }
+
   /** Forgets what was written and keeps the buffer. */
   clear(): void {
     this.#out.at = 0;
@@ -87,6 +93,19 @@ export class RequestWriter {
     const size = out.at - start;
     out.view.setUint32(start, size, true);
     this.#requests++;
+    return size;
+  }
+
+  /** Appends a record's key (docs/format.md, Key), and returns the bytes it takes. */
+  appendKey({ space, applicationId, key }: RecordName): number {
+    const size = 2 + applicationId.length + key.length;
+    const out = this.#out;
+    out.reserve(size);
+    out.view.setUint8(out.at, space);
+    out.view.setUint8(out.at + 1, applicationId.length);
+    out.at += 2;
+    out.text(applicationId);
+    out.text(key);
     return size;
   }
 
