@@ -104,6 +104,7 @@ export class Binding {
   lost(now: bigint): void {
     const later = this.log;
     this.log = [];
+    this.#forgetView();
     this.#view(now);
     const variables = new Map(this.#base(now));
     this.#overlayOnto(variables);
@@ -252,9 +253,8 @@ export class Binding {
   }
 
   /**
-   * Makes the last publication part of the snapshot. The values and deadlines are the engine's. It does not tell the decay
-   * clocks and deadlines that wait for a value: those are what the log makes of the old snapshot, exact unless others
-   * wrote in between.
+   * Makes the last publication part of the snapshot. Values and deadlines are the engine's. It does not tell the decay clocks:
+   * those are what the log makes of the old snapshot, exact unless others wrote in between.
    */
   #settle(): void {
     const publication = this.#publication;
@@ -280,7 +280,7 @@ export class Binding {
           deadline: committed.deadline,
           clock: own?.clock ?? now,
         });
-      } else if (own?.value !== undefined) {
+      } else {
         variables.delete(name);
       }
     }

@@ -70,7 +70,7 @@ export async function flushAll(
   const sendable: Binding[] = [];
   for (const binding of dirty) {
     const error = binding.failure;
-    if (error?.kind !== 'corrupt' || mends(binding, settings)) sendable.push(binding);
+    if (error?.kind !== 'corrupt' || mends(binding)) sendable.push(binding);
     else failures.push({ binding, error, outcome: 'not_applied' });
   }
   const groups = settings.commitsTogether ? [sendable] : sendable.map((binding) => [binding]);
@@ -104,8 +104,8 @@ async function attempt(
   }
 }
 
-function mends(binding: Binding, settings: Settings): boolean {
-  return settings.rebasesServerSide && binding.log[0]?.type === 'removeRecord';
+function mends(binding: Binding): boolean {
+  return binding.log[0]?.type === 'removeRecord';
 }
 
 /** Whether the request may go on as if nothing had happened. */

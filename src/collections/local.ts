@@ -36,7 +36,7 @@ export class LocalStore {
     if (previous === undefined && this.#values.size >= variables) {
       throw full('variables', variables, this.#values.size + 1);
     }
-    if (bytes > recordBytes && bytes > this.#bytes) throw full('recordBytes', recordBytes, bytes);
+    if (bytes > recordBytes) throw full('recordBytes', recordBytes, bytes);
     mark?.remember(name, previous);
     this.#values.set(name, value);
     this.#bytes = bytes;

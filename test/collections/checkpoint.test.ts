@@ -100,6 +100,16 @@ describe('rollback', () => {
     expect(() => tx.rollback(inner)).toThrow(expect.objectContaining({ code: 'unsupported' }));
   });
 
+  test('to an outer mark restores what was there before the outer one', () => {
+    tx.set('tx', 'a', '0');
+    const outer = tx.checkpoint();
+    tx.set('tx', 'a', '1');
+    tx.checkpoint();
+    tx.set('tx', 'a', '2');
+    tx.rollback(outer);
+    expect(tx.get('tx', 'a')).toBe('0');
+  });
+
   test('refuses a mark of another transaction', async () => {
     const other = await begin();
     expect(() => tx.rollback(other.checkpoint())).toThrow(expect.objectContaining({ code: 'unsupported' }));

@@ -106,12 +106,15 @@ describe('fail_open', () => {
     backend.faults.push({ at: 'load', error: failure('unavailable') });
     await tx.bind('ip', 'k');
     tx.add('ip', 'n', 1);
+    const sent = backend.commits.length;
     for (const onConflict of ['reject', 'rebase'] as const) {
       const { ip } = await tx.flush({ onConflict });
       expect(ip?.values.get('n')).toBe(onConflict === 'reject' ? '6' : '7');
       expect(tx.facts('ip')).toMatchObject({ degraded: false, revision: ip?.revision });
       tx.add('ip', 'n', 1);
     }
+    const blind = features.includes('server_side_rebase') ? 'any' : 1;
+    expect(backend.commits[sent]?.writes[0]?.expect).toBe(blind);
   });
 
   test('a degraded binding that still cannot be loaded keeps its log', async () => {
@@ -124,6 +127,17 @@ describe('fail_open', () => {
     expect(await tx.processLogging()).toEqual({});
     expect(backend.commits).toHaveLength(1);
     expect((await tx.processLogging()).ip?.values.get('n')).toBe('6');
+  });
+
+  test('a degraded binding that is loaded before a flush is whole, whatever becomes of the flush', async () => {
+    const backend = await seeded(OPTIMISTIC);
+    const tx = open(backend).begin();
+    backend.faults.push({ at: 'load', error: failure('unavailable') });
+    backend.faults.push({ at: 'commit', error: failure('unavailable') });
+    await tx.bind('ip', 'k');
+    tx.add('ip', 'n', 1);
+    expect(await tx.processLogging()).toEqual({});
+    expect([tx.facts('ip').degraded, tx.get('ip', 'n')]).toEqual([false, '6']);
   });
 
   test('a load that times out before a flush has sent nothing, whatever it failed with', async () => {

@@ -117,6 +117,23 @@ describe('a flush', () => {
     }
   });
 
+  test('shows a record that others removed in between as the new one that it is', async () => {
+    const backend = new FaultBackend();
+    const tx = over(backend).begin();
+    await tx.bind('ip', 'k');
+    tx.set('ip', 'old', '1');
+    await tx.processLogging();
+    const other = over(backend).begin();
+    await other.bind('ip', 'k');
+    other.removeRecord('ip');
+    await other.processLogging();
+    clock.advance(5);
+    tx.set('ip', 'new', '1');
+    await tx.processLogging();
+    expect(tx.list('ip')).toEqual([['new', '1']]);
+    expect(tx.facts('ip')).toMatchObject({ createTime: clock.now(), updateCounter: 1 });
+  });
+
   test.each([
     ['rebasing', REBASING],
     ['optimistic', OPTIMISTIC],
@@ -218,11 +235,11 @@ describe('a flush that fails', () => {
     tx.add('ip', 'n', 1);
     backend.faults.push({ at: 'commit', error: UNAVAILABLE });
     const flush = tx.processLogging();
-    tx.add('ip', 'n', 10);
+    tx.set('ip', 'n', 10);
     await expect(flush).rejects.toBe(UNAVAILABLE);
-    expect([tx.get('ip', 'n'), await read(backend)]).toEqual(['11', undefined]);
+    expect([tx.get('ip', 'n'), await read(backend)]).toEqual(['10', undefined]);
     await tx.processLogging();
-    expect(await read(backend)).toBe('11');
+    expect(await read(backend)).toBe('10');
   });
 
   test.each([
@@ -237,17 +254,37 @@ describe('a flush that fails', () => {
     ['an error that breaks the contract', new RangeError('bug'), true],
   ])('never sends again what may have been stored: %s', async (_, error, applied) => {
     const backend = new FaultBackend();
-    const tx = over(backend).begin();
+    const tx = over(backend, { limits: { mutations: 1 } }).begin();
     await tx.bind('ip', 'k');
     tx.add('ip', 'n', 1);
     backend.faults.push({ at: 'commit', error, applied });
     await expect(tx.processLogging()).rejects.toBeInstanceOf(WafStateError);
     expect(tx.get('ip', 'n')).toBe('1');
+    // It is out of the log, and counts against no limit.
+    const mark = tx.checkpoint();
+    tx.add('ip', 'n', 10);
+    tx.rollback(mark);
     expect(await tx.processLogging()).toEqual({});
+    expect(backend.commits).toHaveLength(1);
     expect(await read(backend)).toBe(applied ? '1' : undefined);
     tx.add('ip', 'n', 10);
     expect(tx.get('ip', 'n')).toBe('11');
     expect((await tx.processLogging()).ip?.values.get('n')).toBe(applied ? '11' : '10');
+  });
+
+  test('goes on with what came during a flush whose end is unknown, once', async () => {
+    const backend = new FaultBackend();
+    const tx = over(backend).begin();
+    await tx.bind('ip', 'k');
+    tx.add('ip', 'n', 1);
+    backend.faults.push({ at: 'commit', error: LOST, applied: true });
+    const flush = tx.processLogging();
+    tx.add('ip', 'n', 10);
+    expect(tx.get('ip', 'n')).toBe('11');
+    await expect(flush).rejects.toBe(LOST);
+    expect(tx.get('ip', 'n')).toBe('11');
+    await tx.processLogging();
+    expect(await read(backend)).toBe('11');
   });
 
   test('a timeout that was not sent is sent again', async () => {
