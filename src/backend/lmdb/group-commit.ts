@@ -45,6 +45,7 @@ export class GroupCommit {
   #requests = 0;
   #bytes = 0;
   #running = false;
+  #abandoned = false;
   #refusal: WafStateError | undefined;
   #whenIdle: (() => void)[] = [];
 
@@ -84,6 +85,7 @@ export class GroupCommit {
 
   /** The writer is lost: nobody knows the end of what is in flight, and what waits will never leave. */
   abandon(error: WafStateError): void {
+    this.#abandoned = true;
     this.refuse(error);
     for (const pending of this.#inFlight) pending.giveUp('writer_lost', error.message);
     for (const pending of [...this.#closed.flatMap((batch) => batch.commits), ...this.#open]) {
@@ -96,9 +98,9 @@ export class GroupCommit {
     this.#signalIdle();
   }
 
-  /** Resolves once everything accepted has settled. */
+  /** Resolves once everything accepted has settled, or the writer is lost. */
   async drain(): Promise<void> {
-    if (this.#running) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+    if (this.#running && !this.#abandoned) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
   *#waiting(): Generator<PendingCommit> {
@@ -211,7 +213,7 @@ export class GroupCommit {
 
   /** Once more, after everything that came meanwhile: no order was promised among commits in flight. */
   #resend(pending: PendingCommit): void {
-    if (pending.answered || this.#refusal?.code === 'writer_lost') {
+    if (pending.answered || this.#abandoned) {
       pending.settle(notExecuted());
       return;
     }

@@ -1,0 +1,69 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { BatchFate } from '../../../src/backend/lmdb/environment.js';
+import { WriterHost } from '../../../src/backend/lmdb/writer-host.js';
+import type { WriterSetup } from '../../../src/backend/lmdb/writer-task.js';
+
+/** What dying-writer.mjs does with a batch. */
+const ECHO = Uint8Array.of(1);
+const DEATHS = { exit: Uint8Array.of(2), 'uncaught exception': Uint8Array.of(4) };
+const HANG = Uint8Array.of(5);
+
+describe('the host of the writer thread', () => {
+  let host: WriterHost;
+  const fate = vi.fn<(sequence: number) => BatchFate>(() => ({ type: 'not_executed' }));
+  const onLost = vi.fn();
+
+  function start(timeout = 60_000): WriterHost {
+    host = new WriterHost({
+      setup: {} as WriterSetup,
+      timeout,
+      worker: new URL('./dying-writer.mjs', import.meta.url),
+      fate,
+      onLost,
+    });
+    return host;
+  }
+
+  afterEach(async () => {
+    await host.close();
+    fate.mockClear();
+    onLost.mockClear();
+  });
+
+  it('hands a batch over and the reply back', async () => {
+    start();
+    expect(await host.execute(ECHO.slice())).toEqual({ type: 'replied', reply: ECHO });
+    expect(fate).not.toHaveBeenCalled();
+  });
+
+  it.each(Object.entries(DEATHS))(
+    'asks for the fate of a batch whose thread died by %s, and goes on with another',
+    async (_, death) => {
+      start();
+      await host.execute(ECHO.slice());
+      expect(await host.execute(death.slice())).toEqual({ type: 'not_executed' });
+      expect(fate).toHaveBeenCalledWith(2);
+      expect(await host.execute(ECHO.slice())).toEqual({ type: 'replied', reply: ECHO });
+      expect(host.lost).toBeUndefined();
+    },
+  );
+
+  it('waits for a transaction that outlives its thread', async () => {
+    start();
+    fate.mockReturnValueOnce({ type: 'executing' }).mockReturnValueOnce({ type: 'replied', reply: ECHO });
+    expect(await host.execute(DEATHS.exit.slice())).toEqual({ type: 'replied', reply: ECHO });
+  });
+
+  it('declares a silent writer lost, once, and refuses what comes later with the remedy', async () => {
+    start(100);
+    const silent = host.execute(HANG.slice());
+    await vi.waitFor(() => expect(onLost).toHaveBeenCalled());
+    expect(host.lost).toMatchObject({
+      code: 'writer_lost',
+      message: expect.stringMatching(/no sign for 0\.1 s .*restart this process/),
+    });
+    await expect(host.sync()).rejects.toMatchObject({ code: 'writer_lost' });
+    expect(onLost).toHaveBeenCalledTimes(1);
+    expect(await Promise.race([silent, 'still silent'])).toBe('still silent');
+  });
+});
