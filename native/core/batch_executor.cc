@@ -8,7 +8,7 @@ namespace wafstate {
 
 namespace {
 
-// A buffer that grew beyond this is given back before the next batch: one large record must not stay in
+// A buffer that grew beyond this is given back when its batch is over: one large record must not stay in
 // memory once for every place it ever had in a batch.
 constexpr std::size_t kKeptBytes = 65'536;
 
@@ -24,10 +24,9 @@ void BatchExecutor::Begin(Bytes batch) {
   changes_.clear();
   keys_.clear();
   reply_.clear();
-  for (Entry& entry : entries_)
-    GiveBackLarge(entry.buffer);
-  for (Staged& staged : staged_)
-    GiveBackLarge(staged.record);
+  // Those of the batch before: what was used earlier has been given back already.
+  for (std::size_t i = 0; i < key_count_; ++i)
+    GiveBackLarge(entries_[i].buffer);
 
   BatchReader reader(batch);
   for (Bytes bytes; reader.Next(bytes);) {
@@ -122,6 +121,8 @@ void BatchExecutor::Execute(RecordSource& source) {
       reply.Refuse(refusal);
     }
   }
+  for (Staged& staged : staged_)
+    GiveBackLarge(staged.record);
   CollectChanges();
 }
 
