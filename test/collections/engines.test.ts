@@ -2,22 +2,47 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Backend, Collections, openLmdb } from 'wafstate';
+import { type Backend, Collections, nativeStatus, openLmdb, openSharedMemory } from 'wafstate';
 import { checkHistories } from './history.js';
 
-/** The same on the engines that live beside their worker thread: the built package, as a user opens it. */
-describe('on LMDB', () => {
-  let path: string;
+const paths: string[] = [];
+
+function directory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'wafstate-collections-'));
+  paths.push(path);
+  return path;
+}
+
+afterAll(() => {
+  for (const path of paths) rmSync(path, { recursive: true });
+});
+
+const lmdb = (implementation: 'native' | 'typescript') => () =>
+  openLmdb({ path: directory(), durability: 'relaxed', cleanupInterval: 0, implementation });
+const engines: { name: string; open: () => Backend | Promise<Backend> }[] = [
+  { name: 'LMDB in TypeScript', open: lmdb('typescript') },
+];
+const native = nativeStatus();
+if (native.loaded) {
+  engines.push({ name: 'LMDB in C++', open: lmdb('native') });
+  engines.push({
+    name: 'shared memory',
+    open: () => openSharedMemory({ name: 'collections', cleanupInterval: 0 }),
+  });
+} else {
+  console.log(`LMDB in C++ and shared memory are left out: ${native.reason}`);
+}
+
+/** What holds in memory also holds on the engines beside worker threads and in C++, as a user opens them. */
+describe.each(engines)('on $name', ({ open }) => {
   let backend: Backend;
 
   beforeAll(async () => {
-    path = mkdtempSync(join(tmpdir(), 'wafstate-collections-'));
-    backend = await openLmdb({ path, durability: 'relaxed', cleanupInterval: 0 });
+    backend = await open();
   });
 
   afterAll(async () => {
     await backend.close();
-    rmSync(path, { recursive: true });
   });
 
   test('random histories are those of the model', async () => {
