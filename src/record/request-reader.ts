@@ -107,10 +107,14 @@ export class RequestReader {
 
   /** A write as it was before it was written. */
   write(index: number): RecordWrite {
+    return { record: this.#record(this.writeStart(index)), ...this.operation(index) };
+  }
+
+  /** The same without its record, whose names most callers need as bytes only. */
+  operation(index: number): Omit<RecordWrite, 'record'> {
     const { view } = this;
     const start = this.writeStart(index);
     return {
-      record: this.#record(start),
       expect: this.#expectation(start),
       timeout: view.getUint8(start + 5) === 0 ? undefined : view.getBigInt64(start + 16, true),
       mutations: this.#mutations(index),

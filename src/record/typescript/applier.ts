@@ -1,4 +1,3 @@
-import type { RecordWrite } from '../../contract/backend.js';
 import { isExpired } from '../../contract/variable.js';
 import { applyToDamaged, applyWrite, type Plan, type Touch } from '../apply.js';
 import { Corruption } from '../corruption.js';
@@ -40,7 +39,7 @@ export class Applier {
       this.record = patch(this.#scan, request, index, revision, reply);
       if (this.record !== undefined) return undefined;
     }
-    const write = request.write(index);
+    const write = request.operation(index);
     const outcome = damaged
       ? applyToDamaged(write, request.now, request.limits)
       : applyWrite(existing === undefined ? undefined : this.#scan, write, request.now, request.limits);
@@ -54,7 +53,7 @@ export class Applier {
         actual: 0,
       };
     }
-    this.record = this.#encode(outcome, request, index, write, revision);
+    this.record = this.#encode(outcome, request, index, revision);
     this.#answer(outcome, request.now, revision, reply);
     return undefined;
   }
@@ -73,19 +72,21 @@ export class Applier {
     return same ? Corruption.none : Corruption.otherName;
   }
 
-  #encode(
-    plan: Plan,
-    request: RequestReader,
-    index: number,
-    write: RecordWrite,
-    revision: number,
-  ): Buffer | undefined {
+  #encode(plan: Plan, request: RequestReader, index: number, revision: number): Buffer | undefined {
     if (plan.facts === undefined) return undefined;
     const writer = this.#writer;
-    const { space, applicationId, key } = write.record;
-    writer.begin(space, applicationId.length, key.length, revision, plan.facts, plan.count);
-    const names = request.writeStart(index) + WRITE_HEADER_BYTES;
-    writer.raw(request.bytes.subarray(names, request.mutationsStart(index)));
+    const start = request.writeStart(index);
+    const applicationIdLength = request.view.getUint8(start + 1);
+    const keyLength = request.nameLength(index) - applicationIdLength;
+    writer.begin(
+      request.view.getUint8(start),
+      applicationIdLength,
+      keyLength,
+      revision,
+      plan.facts,
+      plan.count,
+    );
+    writer.raw(request.bytes.subarray(start + WRITE_HEADER_BYTES, request.mutationsStart(index)));
     const touched = [...plan.touched.values()];
     if (touched.length > 1) touched.sort((a, b) => (a.name < b.name ? -1 : 1));
     let next = 0;
