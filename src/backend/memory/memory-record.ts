@@ -1,4 +1,5 @@
 import { type ByteString, compareBytes, fromBytes, toBytes } from '../../contract/bytes.js';
+import { SECOND } from '../../contract/clock.js';
 import { ABSENT, type RecordFacts, type Snapshot, type Variable } from '../../contract/snapshot.js';
 import type { RecordName } from '../../contract/space.js';
 import { isExpired, isVisible } from '../../contract/variable.js';
@@ -10,7 +11,7 @@ export const RECORD_OVERHEAD = 500;
 export const VARIABLE_OVERHEAD = 150;
 
 /** A deadline this far ahead is a decision, as a block for an hour, and no counter's window: it is evicted last. */
-const LONG_DEADLINE = 600n * 1_000_000_000n;
+const LONG_DEADLINE = 300n * SECOND;
 
 /** One record. Its name never changes; everything else does, by `publish` and `sweep` alone. */
 export class MemoryRecord implements RecordView {

@@ -17,7 +17,7 @@ export interface MemoryOptions {
   readonly maxBytes?: number | undefined;
   /**
    * What happens at a bound. `evict` (default): records make room, those that are over first, then those that were used once,
-   * then the least recently used, and last those with a live deadline of more than ten minutes. `refuse`: a commit that
+   * then the least recently used, and last those with a live deadline of more than five minutes. `refuse`: a commit that
    * needs more room is `capacity_exceeded`.
    */
   readonly onFull?: 'evict' | 'refuse' | undefined;

@@ -105,14 +105,35 @@ describe('at maxRecords a new record', () => {
     expect(await full.keys()).toEqual(['b', 'c']);
   });
 
-  it('takes the place of one whose long deadline has come', async () => {
+  it('takes the place of one whose long deadline has come before one whose has not', async () => {
     const client = new Client({ maxRecords: 3 });
+    await client.write('blocked1', [set('block'), expire('block', client.now + 7200n * SECOND)]);
     await client.write('was-blocked', [set('block'), expire('block', client.now + 3600n * SECOND), set('n')]);
+    await client.write('blocked2', [set('block'), expire('block', client.now + 7200n * SECOND)]);
     client.now += 3600n * SECOND;
-    await client.write('blocked1', [set('block'), expire('block', client.now + 3600n * SECOND)]);
-    await client.write('blocked2', [set('block'), expire('block', client.now + 3600n * SECOND)]);
     await client.write('new');
     expect(await client.keys()).toEqual(['blocked1', 'blocked2', 'new']);
+  });
+
+  it('learns from cleanup whose long deadline has come, behind however many others', async () => {
+    const client = new Client({ maxRecords: 21 });
+    const blocks = Array.from({ length: 20 }, (_, i) => `blocked${String(i).padStart(2, '0')}`);
+    for (const key of blocks) await client.write(key, [set('x'), expire('x', client.now + 7200n * SECOND)]);
+    await client.write('was-blocked', [set('block'), expire('block', client.now + 3600n * SECOND), set('n')]);
+    client.now += 3600n * SECOND;
+    await client.memory.cleanup(client.now, { records: 100, variables: 100 });
+    await client.write('new');
+    expect(await client.keys()).toEqual([...blocks, 'new']);
+  });
+
+  it('takes the place of a blocked one that was made anew without its block', async () => {
+    const client = new Client({ maxRecords: 2 });
+    await client.write('unblocked', [set('block'), expire('block', client.now + 3600n * SECOND)]);
+    await client.write('unblocked', [{ type: 'removeRecord' }, set('n')]);
+    await client.write('other');
+    client.read('other');
+    await client.write('new');
+    expect(await client.keys()).toEqual(['new', 'other']);
   });
 
   it('never takes the place of one in its own commit', async () => {
