@@ -193,6 +193,12 @@ export class GroupCommit {
           else this.#resend(pending);
         }
         return;
+      case 'refused':
+        for (const pending of commits) {
+          this.#leave(pending);
+          pending.settle(outcome.error);
+        }
+        return;
       case 'not_executed':
         for (const pending of commits) {
           this.#leave(pending);

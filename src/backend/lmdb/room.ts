@@ -9,6 +9,9 @@ const FREE_LIST_PAGES = 8;
 const PAGE_HEADER_BYTES = 24;
 const NODE_HEADER_BYTES = 8;
 
+/** A transaction took more pages than it was reckoned to take. */
+export class MapGrown extends Error {}
+
 /**
  * The hard cap on data.mdb. The `lmdb` package lets the map grow inside a transaction and offers no way to forbid it, and the
  * pages that a transaction takes cannot be asked for. So before the first put the most that a batch can take is
@@ -84,7 +87,7 @@ export class Room {
     if (mapSize <= this.#grownTo) return;
     // The map stays as large as it has become until the process lets go of the environment.
     this.#grownTo = mapSize;
-    throw new Error(`the map grew to ${mapSize} bytes, mapSize is ${this.#mapSize}`);
+    throw new MapGrown(`the map grew to ${mapSize} bytes, mapSize is ${this.#mapSize}`);
   }
 
   #refuse(executor: BatchExecutor, requests: readonly number[]): void {

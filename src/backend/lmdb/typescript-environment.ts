@@ -1,18 +1,10 @@
 import type { ByteString } from '../../contract/bytes.js';
-import { WafStateError } from '../../contract/errors.js';
-import {
-  type BatchFate,
-  type Environment,
-  type EnvironmentStats,
-  readersFull,
-  type StoredPage,
-} from './environment.js';
+import type { BatchFate, Environment, EnvironmentStats, StoredPage } from './environment.js';
 import type { Gate } from './gate.js';
 import { type Durability, FIRST_RECORD_KEY, REVISION_KEY, WRITER_KEY_PREFIX } from './layout.js';
 import type { PackageEnvironment } from './lmdb-package.js';
+import { readNewest } from './typescript-read.js';
 import { decodeWriterNote } from './writer-note.js';
-
-const READERS_FULL = -30_790;
 
 export interface TypeScriptEnvironmentOptions {
   readonly mapSize: number;
@@ -122,39 +114,11 @@ export class TypeScriptEnvironment implements Environment {
   }
 
   #read<T>(action: (data: PackageEnvironment) => T): T {
-    this.#data.resetReadTxn();
-    try {
-      return action(this.#data);
-    } catch (error) {
-      if (codeOf(error) !== READERS_FULL) throw readError(error);
-    }
-    // Slots of processes that were killed stay taken until somebody looks.
-    if (this.#data.readerCheck() === 0) throw readersFull(this.#options.maxReaders);
-    try {
-      return action(this.#data);
-    } catch (error) {
-      throw codeOf(error) === READERS_FULL ? readersFull(this.#options.maxReaders) : readError(error);
-    }
+    return readNewest(this.#data, this.#options.maxReaders, action);
   }
 }
 
 export function readRevision(bytes: Uint8Array | undefined): number {
   if (bytes === undefined) return 0;
   return Number(Buffer.from(bytes.buffer, bytes.byteOffset, 8).readBigUInt64LE());
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
-}
-
-function readError(error: unknown): WafStateError {
-  if (error instanceof WafStateError) return error;
-  const code = codeOf(error);
-  return new WafStateError(
-    'unavailable',
-    `LMDB cannot read (${code === undefined ? 'no code' : String(code)}); verify the environment if it stays`,
-    {
-      cause: error,
-    },
-  );
 }

@@ -2,6 +2,7 @@ import { WafStateError } from '../../contract/errors.js';
 import { Gate } from './gate.js';
 import { type Durability, decodeEnvironment, ENVIRONMENT_KEY, encodeEnvironment } from './layout.js';
 import { openPackageEnvironment, type PackageEnvironment } from './lmdb-package.js';
+import { readNewest } from './typescript-read.js';
 
 export interface TypeScriptOpening {
   readonly directory: string;
@@ -42,7 +43,7 @@ export async function openByPackage(opening: TypeScriptOpening, create: boolean)
   }
   try {
     if (create) gate.inside(() => data.transactionSync(() => noteDurability(data, durability)));
-    else requireDurability(data, durability);
+    else readNewest(data, maxReaders, () => requireDurability(data, durability));
   } catch (error) {
     await data.close();
     await gate.close();

@@ -4,7 +4,7 @@ import { BatchExecutor, nextRevision } from '../../record/batch.js';
 import { NO_MUTATION, type Refusal, Status } from '../../record/status.js';
 import { TransactionGate } from './exit-guard.js';
 import { REVISION_KEY, WRITER_KEY_PREFIX } from './layout.js';
-import { Room } from './room.js';
+import { MapGrown, Room } from './room.js';
 import { readRevision } from './typescript-environment.js';
 import { type OpenedByPackage, openByPackage } from './typescript-opening.js';
 import { sweepSlice } from './typescript-sweep.js';
@@ -20,12 +20,14 @@ export class TypeScriptWriter implements Writer {
   readonly #opened: OpenedByPackage;
   readonly #transactions: TransactionGate;
   readonly #room: Room;
+  readonly #mapSize: number;
   readonly #noteKey: ByteString;
 
   private constructor(opened: OpenedByPackage, setup: WriterSetup) {
     this.#opened = opened;
     this.#transactions = new TransactionGate(setup.guards);
     this.#room = new Room(opened.data, setup.mapSize);
+    this.#mapSize = setup.mapSize;
     this.#noteKey = (WRITER_KEY_PREFIX + setup.writerName) as ByteString;
   }
 
@@ -45,7 +47,7 @@ export class TypeScriptWriter implements Writer {
       return done === true ? (executor.reply() as Buffer<ArrayBuffer>) : undefined;
     } catch (error) {
       // The transaction is rolled back: the answers say so instead of what they would have been.
-      const refusal = refusalOf(error);
+      const refusal = refusalOf(error, this.#mapSize);
       for (let request = 0; request < executor.requests; request++) executor.refuse(request, refusal);
       executor.execute({ read: () => undefined, takeRevision: () => 1 });
       return executor.reply() as Buffer<ArrayBuffer>;
@@ -122,9 +124,10 @@ export class TypeScriptWriter implements Writer {
 }
 
 /** Errors of the package carry LMDB's code or the errno; 5 and 28 are what a full or broken disk gives. */
-function refusalOf(error: unknown): Refusal {
+function refusalOf(error: unknown, mapSize: number): Refusal {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : 0;
   const base = { write: 0, mutation: NO_MUTATION, limit: 0 };
+  if (error instanceof MapGrown) return { ...base, status: Status.mapFull, limit: mapSize, actual: 0 };
   if (code === 5 || code === 28) return { ...base, status: Status.diskFull, actual: code };
   return { ...base, status: Status.engineError, actual: code };
 }

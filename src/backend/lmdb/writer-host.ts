@@ -2,6 +2,7 @@ import { Piscina } from 'piscina';
 import { WafStateError } from '../../contract/errors.js';
 import type { BatchFate } from './environment.js';
 import {
+  type FailedAnswer,
   isFailure,
   type SweepAnswer,
   type WriterAnswer,
@@ -12,7 +13,10 @@ import {
 /** How long to wait before asking again for a batch whose thread is gone but whose transaction still runs. */
 const FATE_POLL_MILLISECONDS = 5;
 
-export type BatchOutcome = Exclude<BatchFate, { readonly type: 'executing' }>;
+export type BatchOutcome =
+  | Exclude<BatchFate, { readonly type: 'executing' }>
+  /** Nothing of it was tried, nor would it be at a second try. */
+  | { readonly type: 'refused'; readonly error: WafStateError };
 
 export interface WriterHostOptions {
   readonly setup: WriterSetup;
@@ -72,7 +76,8 @@ export class WriterHost {
     const sequence = ++this.#sequence;
     try {
       const answer = await this.#run({ type: 'batch', sequence, batch }, [batch.buffer]);
-      return answer instanceof Uint8Array ? { type: 'replied', reply: answer } : { type: 'not_executed' };
+      if (answer instanceof Uint8Array) return { type: 'replied', reply: answer };
+      return isFailure(answer) ? { type: 'refused', error: errorOf(answer) } : { type: 'not_executed' };
     } catch {
       // Only the thread's death comes here: what goes wrong inside it is in the answer.
       return this.#fate(sequence);
@@ -106,10 +111,7 @@ export class WriterHost {
         { cause },
       );
     }
-    if (isFailure(answer)) {
-      const { code, message, details } = answer.failure;
-      throw new WafStateError(code, message, { details });
-    }
+    if (isFailure(answer)) throw errorOf(answer);
     return answer;
   }
 
@@ -155,4 +157,8 @@ export class WriterHost {
       await new Promise((resolve) => setTimeout(resolve, FATE_POLL_MILLISECONDS));
     }
   }
+}
+
+function errorOf({ failure }: FailedAnswer): WafStateError {
+  return new WafStateError(failure.code, failure.message, { details: failure.details });
 }

@@ -40,8 +40,7 @@ export default async function run(task: WriterTask): Promise<WriterAnswer> {
     return await perform(await open(), task);
   } catch (error) {
     // Errors lose their fields between threads, so they travel as data.
-    if (error instanceof WafStateError) return failedAnswer(error);
-    throw error;
+    return failedAnswer(error instanceof WafStateError ? error : engineError(error, task));
   }
 }
 
@@ -63,6 +62,28 @@ async function perform(opened: Writer, task: WriterTask): Promise<WriterAnswer> 
       await opened.close();
       return null;
   }
+}
+
+/** What the `lmdb` package threw outside a batch: 5 and 28 are what a broken or full disk gives. */
+function engineError(error: unknown, task: WriterTask): WafStateError {
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : 0;
+  if (code === 5 || code === 28) {
+    return new WafStateError(
+      'capacity_exceeded',
+      `the disk is full or broken (errno ${code}, ${task.type}); free space and retry`,
+      {
+        details: { actual: code },
+      },
+    );
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return new WafStateError(
+    'unavailable',
+    `LMDB failed at ${task.type}: ${message}; verify the environment if it stays`,
+    {
+      details: { actual: code },
+    },
+  );
 }
 
 function ownBytes(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {

@@ -241,6 +241,17 @@ describe('group commit', () => {
     expect(countIn(await patient)).toBe('1');
   });
 
+  it('gives an error of the writer to every commit of the batch, and tries none again', async () => {
+    const { writer, commits } = setUp();
+    const all = [add(commits), add(commits)];
+    await turn();
+    const error = new WafStateError('unavailable', 'no environment');
+    writer.answer({ type: 'refused', error });
+    expect(await Promise.all(all.map(failure))).toEqual([error, error]);
+    await commits.drain();
+    expect(writer.batches).toHaveLength(1);
+  });
+
   it('tells what a dead writer applied, and sends what it refused again', async () => {
     const { writer, commits } = setUp();
     const applied = add(commits);

@@ -7,6 +7,7 @@ import { scratchDirectory } from './directory.js';
 import { IMPLEMENTATIONS } from './implementations.js';
 
 const NOW = 4_000_000_000_000_000_000n;
+const PACKAGE = fileURLToPath(new URL('../../../dist/index.js', import.meta.url));
 const RECORD = { space: 1, applicationId: '', key: 'k' } as never;
 
 function add(backend: LmdbBackend): Promise<readonly CommitResult[]> {
@@ -104,9 +105,32 @@ describe.each(IMPLEMENTATIONS)('an LMDB backend, %s', (implementation) => {
     await backend.close();
   });
 
+  it('tells that all slots for readers are taken', async () => {
+    const backend = await openNew({ maxReaders: 1 });
+    await add(backend);
+    expect(value(backend)).toBe('1');
+    const script = `
+      import { openLmdb, DEFAULT_LIMITS } from ${JSON.stringify(PACKAGE)};
+      try {
+        const backend = await openLmdb({ path: process.argv[1], maxReaders: 1, readOnly: true, implementation: '${implementation}' });
+        backend.loadSync({ space: 1, applicationId: '', key: 'k' }, 0n, DEFAULT_LIMITS);
+      } catch (error) {
+        console.log(error.code, error.details.option, error.message);
+      }`;
+    const path = join(directory, String(count));
+    const run = spawnSync(process.execPath, ['--input-type=module', '-e', script, path], {
+      encoding: 'utf8',
+    });
+    expect(run.stdout || run.stderr).toMatch(
+      /^capacity_exceeded maxReaders all \d+ slots of the reader table are taken by living/,
+    );
+    await add(backend);
+    await backend.close();
+  });
+
   it('lets an idle process end, but not before its commits have', () => {
     const script = `
-      import { openLmdb, DEFAULT_LIMITS } from ${JSON.stringify(fileURLToPath(new URL('../../../dist/index.js', import.meta.url)))};
+      import { openLmdb, DEFAULT_LIMITS } from ${JSON.stringify(PACKAGE)};
       const backend = await openLmdb({ path: process.argv[1], implementation: '${implementation}', durability: process.argv[2] });
       const mutations = [{ type: 'add', name: 'n', delta: 1n }];
       backend.commit([{ record: { space: 1, applicationId: '', key: 'k' }, expect: 'any', mutations }], { now: ${NOW}n, limits: DEFAULT_LIMITS })
