@@ -15,7 +15,7 @@ class EnvironmentWriter {
 
   // Executes a batch (docs/format.md) in one transaction, and answers every request; `reply` is valid until
   // the next call. Requests for which the map has no room are answered kMapFull and the others go on:
-  // docs/lmdb.md tells which go first. A transaction that fails leaves no trace, and every request is
+  // core/page_budget.h tells in which order. A transaction that fails leaves no trace, and every request is
   // answered with its cause. The reply is also kept under `writer` and `sequence` for other threads.
   Fault Execute(std::uint64_t writer, std::uint64_t sequence, Bytes batch, Bytes& reply);
 

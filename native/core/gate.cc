@@ -7,7 +7,7 @@
 namespace wafstate {
 
 namespace {
-constexpr std::size_t kGateMapBytes = 128 * 1024;
+constexpr std::size_t kGateMapBytes = std::size_t{128} << 10;
 }
 
 Fault Gate::Open(const std::string& directory, unsigned max_readers, unsigned mode,

@@ -88,6 +88,7 @@ TEST_CASE(a_full_map_can_be_emptied_in_one_go_and_filled_again) {
   const int count = Fill(opened, 1000);
   // Scattered over all leaves, more of them than the reserve has pages.
   std::vector<int> left;
+  left.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i)
     left.push_back(i * 7919 % count);
   std::sort(left.begin(), left.end());

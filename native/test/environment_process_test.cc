@@ -16,8 +16,6 @@
 #include "test/check.h"
 #include "test/environment_fixture.h"
 
-extern char** environ;
-
 namespace wafstate::test {
 
 namespace {
@@ -151,7 +149,7 @@ int RunOutOfDisk(const std::string& path) {
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
   getrlimit(RLIMIT_FSIZE, &limit);
-  limit.rlim_cur = 256 * 1024;
+  limit.rlim_cur = rlim_t{256} << 10;
   setrlimit(RLIMIT_FSIZE, &limit);
   const auto full = opened.Execute(BatchBuilder().Set("b", "n", std::string(1 << 20, 'x')).Add("a", "n", 1));
   if (Count(full, Status::kDiskFull) != 2 || full[0].actual != EIO) return 3;
@@ -179,17 +177,19 @@ TEST_CASE(processes_count_exactly_while_others_open) {
   const Directory directory;
   constexpr int kWriters = 3;
   std::vector<std::unique_ptr<Process>> processes;
+  processes.reserve(kWriters + 1);
   for (int i = 0; i < kWriters; ++i)
     processes.push_back(std::make_unique<Process>("increment", directory.path()));
   processes.push_back(std::make_unique<Process>("reopen", directory.path()));
   std::vector<int> codes;
+  codes.reserve(processes.size());
   for (const auto& process : processes)
     codes.push_back(process->Wait());
   // The opener may have come before there was anything to read.
   for (int i = 0; i < kWriters; ++i)
     CHECK(codes[static_cast<std::size_t>(i)] == 0);
   Opened opened(RelaxedOptions(directory.path()));
-  CHECK(opened.Counter("a") == 2 * kWriters * kBatches);
+  CHECK(opened.Counter("a") == std::int64_t{2} * kWriters * kBatches);
 }
 
 TEST_CASE(the_gate_passes_on_when_its_holder_is_killed) {
@@ -251,6 +251,7 @@ TEST_CASE(growth_by_a_process_with_a_larger_cap_is_followed) {
   std::atomic<int> unread = 0;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         Opened mine(RelaxedOptions(directory.path()));
@@ -281,8 +282,9 @@ TEST_CASE(a_full_disk_fails_one_batch_and_is_survived) {
 }  // namespace wafstate::test
 
 int main(int argc, char** argv) {
-  using namespace wafstate::test;
-  if (argc == 1) return RunAll("environment_process_test");
+  using wafstate::test::kRoles;
+  using wafstate::test::Role;
+  if (argc == 1) return wafstate::test::RunAll("environment_process_test");
   const auto* const role = std::find_if(std::begin(kRoles), std::end(kRoles), [&](const Role& known) {
     return std::strcmp(known.name, argv[1]) == 0;
   });

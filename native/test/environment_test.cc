@@ -91,6 +91,7 @@ TEST_CASE(threads_share_one_environment_and_count_exactly) {
   std::atomic<int> faults = 0;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&] {
         Opened mine(options);
@@ -98,13 +99,13 @@ TEST_CASE(threads_share_one_environment_and_count_exactly) {
         for (int batch = 0; batch < kBatches; ++batch) {
           const auto answers = mine.Execute(BatchBuilder().Add("a", "n", 1).Add("a", "n", 1));
           faults += Count(answers, Status::kApplied) == 2 ? 0 : 1;
-          faults += mine.Counter("a") >= 2 * (batch + 1) ? 0 : 1;
+          faults += mine.Counter("a") >= std::int64_t{2} * (batch + 1) ? 0 : 1;
         }
       });
     }
   }
   CHECK(faults == 0);
-  CHECK(opened.Counter("a") == 2 * kThreads * kBatches);
+  CHECK(opened.Counter("a") == std::int64_t{2} * kThreads * kBatches);
 }
 
 TEST_CASE(other_options_are_refused) {
