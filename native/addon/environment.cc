@@ -91,10 +91,13 @@ std::optional<Scratch> ScratchArgument(const Napi::CallbackInfo& info) {
 }
 
 // Empty in a thread that is being terminated, which cannot make anything any more.
+// Nothing where the thread is being terminated: then no value can be made, and nobody waits for one.
 Napi::Value ToArrayBuffer(Napi::Env env, Bytes bytes) {
-  Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, bytes.size());
-  if (!buffer.IsEmpty() && !bytes.empty()) std::memcpy(buffer.Data(), bytes.data(), bytes.size());
-  return buffer;
+  void* data = nullptr;
+  napi_value buffer = nullptr;
+  if (napi_create_arraybuffer(env, bytes.size(), &data, &buffer) != napi_ok) return {};
+  if (!bytes.empty()) std::memcpy(data, bytes.data(), bytes.size());
+  return {env, buffer};
 }
 
 class ObjectBuilder {
