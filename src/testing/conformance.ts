@@ -22,7 +22,7 @@ import { Suite } from './suite.js';
 
 /**
  * Lists the tests that every `Backend` must pass with the given runner: those of the contract and those of each feature that the
- * subject has; for a feature that it does not have, that it is refused. About 150 tests, each on an engine of its own.
+ * subject has; for a feature that it does not have, that it is refused. About 190 tests, each on an engine of its own.
  *
  *     import { describe, it } from 'vitest';
  *     import { conformance } from 'wafstate/testing';
