@@ -1,8 +1,8 @@
 // Memory for many small pieces, named by 32-bit numbers.
 //
 //   page   8 KiB, of cells of one size class; a bit a cell tells which are taken
-//   class  sizes in steps of 8 bytes to 256, of 32 to 512, of 64 to 1024
-//   ref    page index · 1024 + offset in the page / 8; the numbers from kFirstHead on are no cells
+//   class  sizes in steps of 4 bytes to 256, of 32 to 512, of 64 to 1024
+//   ref    page index · 2048 + offset in the page / 4; the numbers from kFirstHead on are no cells
 //
 // A class keeps the pages that have room in a list. A page whose last cell is freed goes back at once. Where
 // a class has more free cells than a page and a quarter holds, its owner can empty a page by moving what
@@ -33,20 +33,20 @@ class CellStore {
   // Bytes that a page takes, with what its place in the list of pages does, which may be twice as long as it
   // is full.
   static constexpr std::uint64_t kPageCost = 8192 + 2 * sizeof(void*);
-  static constexpr std::size_t kClassCount = 32 + 8 + 8;
+  static constexpr std::size_t kClassCount = 64 + 8 + 8;
 
   explicit CellStore(Budget& budget) : budget_(budget) { with_room_.fill(kNoPage); }
 
   // REQUIRES: 1 <= bytes <= kMaxCellBytes.
   [[nodiscard]] static constexpr std::size_t ClassOf(std::size_t bytes) {
-    if (bytes <= 256) return (bytes - 1) / 8;
-    if (bytes <= 512) return 32 + (bytes - 257) / 32;
-    return 40 + (bytes - 513) / 64;
+    if (bytes <= 256) return (bytes - 1) / 4;
+    if (bytes <= 512) return 64 + (bytes - 257) / 32;
+    return 72 + (bytes - 513) / 64;
   }
   [[nodiscard]] static constexpr std::size_t ClassBytes(std::size_t size_class) {
-    if (size_class < 32) return (size_class + 1) * 8;
-    if (size_class < 40) return 256 + (size_class - 31) * 32;
-    return 512 + (size_class - 39) * 64;
+    if (size_class < 64) return (size_class + 1) * 4;
+    if (size_class < 72) return 256 + (size_class - 63) * 32;
+    return 512 + (size_class - 71) * 64;
   }
 
   // A cell of the class; kNoCell where the budget has no page left. Its page is pinned: not emptied before
@@ -72,12 +72,12 @@ class CellStore {
 
  private:
   static constexpr std::uint32_t kNoPage = 0xffff'ffff;
-  static constexpr std::size_t kUnit = 8;
-  static constexpr std::uint32_t kOffsetBits = 10;
+  static constexpr std::size_t kUnit = 4;
+  static constexpr std::uint32_t kOffsetBits = 11;
   static constexpr std::uint32_t kOffsetMask = (1U << kOffsetBits) - 1;
   static constexpr std::uint32_t kMaxPages = kFirstHead >> kOffsetBits;
   // So that a page and what malloc puts around it are 8 KiB.
-  static constexpr std::size_t kCellBytes = 8176 - 32 - 24;
+  static constexpr std::size_t kCellBytes = 8176 - 32 - 20;
 
   struct Page {
     std::array<std::uint64_t, 4> taken;
