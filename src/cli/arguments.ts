@@ -1,0 +1,143 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+
+/** How the process ends: what scripts go by. */
+export const EXIT = {
+  success: 0,
+  /** The command ran and found what it looks for: damage, an absent record. */
+  finding: 1,
+  /** The command line is wrong: nothing was done. */
+  usage: 2,
+  /** The command could not do its work. */
+  failure: 3,
+} as const;
+
+/** The command line is wrong; the message says what is right. */
+export class UsageError extends Error {}
+
+export interface Option {
+  readonly type: 'text' | 'integer' | 'flag' | 'choice' | 'time';
+  /** What stands after the name in the help: FILE, SECONDS. */
+  readonly placeholder?: string;
+  readonly help: string;
+  readonly initial?: string | number;
+  readonly choices?: readonly string[];
+  readonly least?: number;
+  readonly most?: number;
+}
+
+export interface CommandSpec {
+  readonly name: string;
+  readonly summary: string;
+  /** Names of the positional arguments; a trailing `?` marks an optional one. */
+  readonly operands: readonly string[];
+  readonly options: Readonly<Record<string, Option>>;
+  /** Worked examples and what is good to know, for `--help`. */
+  readonly notes: string;
+}
+
+/** What was given, by option name; absent options have their initial value, or are absent. */
+export interface Arguments {
+  text(name: string): string | undefined;
+  integer(name: string): number | undefined;
+  /** Nanoseconds since the epoch. */
+  time(name: string): bigint | undefined;
+  flag(name: string): boolean;
+  readonly operands: readonly string[];
+}
+
+const GLOBAL_OPTIONS: Readonly<Record<string, Option>> = {
+  json: { type: 'flag', help: 'print one JSON object instead of text' },
+  help: { type: 'flag', help: 'show this help' },
+};
+
+/** Throws `UsageError`. */
+export function parseCommandLine(spec: CommandSpec, argv: readonly string[]): Arguments {
+  const options = { ...spec.options, ...GLOBAL_OPTIONS };
+  const { values, positionals } = parse(spec, options, argv);
+  const parsed = new Map<string, string | number | bigint | boolean>();
+  for (const [name, option] of Object.entries(options)) {
+    const given = values[name] ?? option.initial;
+    if (given !== undefined) parsed.set(name, convert(name, option, given));
+  }
+  const needed = spec.operands.filter((operand) => !operand.endsWith('?')).length;
+  if (
+    parsed.get('help') !== true &&
+    (positionals.length < needed || positionals.length > spec.operands.length)
+  ) {
+    throw new UsageError(
+      `'wafstate ${spec.name}' takes ${spec.operands.length === 0 ? 'no arguments' : spec.operands.join(' ')}, got ${positionals.length}`,
+    );
+  }
+  const value = <T>(name: string): T | undefined => parsed.get(name) as T | undefined;
+  return {
+    text: value,
+    integer: value,
+    time: value,
+    flag: (name) => parsed.get(name) === true,
+    operands: positionals,
+  };
+}
+
+function parse(spec: CommandSpec, options: Readonly<Record<string, Option>>, argv: readonly string[]) {
+  const config: ParseArgsConfig['options'] = Object.fromEntries(
+    Object.entries(options).map(([name, option]) => [
+      name,
+      { type: option.type === 'flag' ? 'boolean' : 'string' },
+    ]),
+  );
+  try {
+    return parseArgs({ args: [...argv], options: config, allowPositionals: true, strict: true });
+  } catch (error) {
+    const unknown = /'--?([^']+?)'/.exec((error as Error).message)?.[1];
+    const known = Object.keys(options).map((name) => `--${name}`);
+    throw new UsageError(
+      unknown !== undefined && !(unknown in options)
+        ? `unknown option --${unknown}; 'wafstate ${spec.name}' knows ${known.join(' ')}`
+        : (error as Error).message,
+    );
+  }
+}
+
+function convert(name: string, option: Option, given: string | number | boolean | (string | boolean)[]) {
+  if (option.type === 'flag') return given === true;
+  const text = String(given);
+  switch (option.type) {
+    case 'text':
+      return text;
+    case 'choice':
+      if (option.choices?.includes(text) === true) return text;
+      throw new UsageError(`--${name} is one of ${option.choices?.join(', ')}, got '${text}'`);
+    case 'time':
+      return convertTime(name, text);
+    case 'integer': {
+      const { least = 0, most = Number.MAX_SAFE_INTEGER } = option;
+      const number = Number(text);
+      if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+      throw new UsageError(`--${name} is an integer from ${least} to ${most}, got '${text}'`);
+    }
+  }
+}
+
+// Without a zone Date.parse takes local time for a date with a time and UTC for a bare date: too easy to get wrong.
+const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+function convertTime(name: string, text: string): bigint {
+  const milliseconds = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(milliseconds)) return BigInt(milliseconds) * 1_000_000n;
+  throw new UsageError(`--${name} is a time like 2026-01-31T12:00:00Z, got '${text}'`);
+}
+
+/** The help of one command. */
+export function describe(spec: CommandSpec): string {
+  const operands = spec.operands.map((operand) =>
+    operand.endsWith('?') ? ` [${operand.slice(0, -1)}]` : ` ${operand}`,
+  );
+  const rows = Object.entries({ ...spec.options, ...GLOBAL_OPTIONS }).map(([name, option]) => {
+    const value = option.type === 'flag' ? '' : ` ${option.placeholder ?? option.choices?.join('|') ?? ''}`;
+    const initial = option.initial === undefined ? '' : ` (default ${option.initial})`;
+    return [`  --${name}${value}`, `${option.help}${initial}`] as const;
+  });
+  const width = Math.max(...rows.map(([left]) => left.length)) + 2;
+  const table = rows.map(([left, right]) => `${left.padEnd(width)}${right}`).join('\n');
+  return `wafstate ${spec.name}${operands.join('')} [options]\n\n${spec.summary}\n\n${table}\n\n${spec.notes}\n`;
+}

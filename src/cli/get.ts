@@ -1,0 +1,88 @@
+import { DEFAULT_LIMITS } from '../contract/limits.js';
+import type { Snapshot } from '../contract/snapshot.js';
+import { isExpired } from '../contract/variable.js';
+import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
+import {
+  APPLICATION_OPTION,
+  describeRecord,
+  describeValue,
+  recordArgument,
+  STATE_OPTIONS,
+  withState,
+} from './state.js';
+import { columns, isoTime, printable } from './terminal.js';
+
+export const GET: CommandSpec = {
+  name: 'get',
+  summary: 'Shows one record: its facts and its variables.',
+  operands: ['COLLECTION', 'KEY'],
+  options: {
+    ...STATE_OPTIONS,
+    ...APPLICATION_OPTION,
+    all: { type: 'flag', help: 'expired variables and deadlines without a value too' },
+  },
+  notes: `Ends with status 1 if there is no such record.
+
+  wafstate get --path ./state ip 203.0.113.9
+  wafstate get --path ./state session abc%00def --all --json`,
+};
+
+export async function get(args: Arguments): Promise<number> {
+  const [collection, key] = args.operands as [string, string];
+  return withState(args, 'read', async (state) => {
+    const record = recordArgument(state, collection, key);
+    const snapshot = await state.backend.load(record, state.now, DEFAULT_LIMITS, args.flag('all'));
+    const name = describeRecord(record);
+    if (args.flag('json')) {
+      process.stdout.write(
+        `${JSON.stringify({ ...name, at: isoTime(state.now), ...forPrograms(snapshot, state.now) })}\n`,
+      );
+    } else if (snapshot.facts === undefined) {
+      process.stdout.write(`no such record as of ${isoTime(state.now)}\n`);
+    } else {
+      process.stdout.write(
+        `${name.collection} ${name.key}${name.application === '' ? '' : ` (application ${name.application})`}\n`,
+      );
+      process.stdout.write(forPeople(snapshot, state.now));
+    }
+    return snapshot.facts === undefined ? EXIT.finding : EXIT.success;
+  });
+}
+
+function forPrograms({ revision, facts, variables }: Snapshot, now: bigint) {
+  if (facts === undefined) return { found: false };
+  return {
+    found: true,
+    revision,
+    created: isoTime(facts.created),
+    updated: isoTime(facts.updated),
+    updateCount: facts.updateCount,
+    ...(facts.timeout !== undefined && { expires: isoTime(facts.updated + facts.timeout) }),
+    variables: [...variables].map(([name, variable]) => ({
+      name: printable(name),
+      ...(variable.value !== undefined && { value: describeValue(variable.value) }),
+      ...(variable.deadline !== undefined && {
+        expires: isoTime(variable.deadline),
+        expired: isExpired(variable, now),
+      }),
+    })),
+  };
+}
+
+function forPeople({ revision, facts, variables }: Snapshot, now: bigint): string {
+  if (facts === undefined) return '';
+  const rows = [
+    ['  revision', String(revision)],
+    ['  created', isoTime(facts.created)],
+    ['  updated', `${isoTime(facts.updated)}, ${facts.updateCount} commits`],
+    ['  expires', facts.timeout === undefined ? 'never' : isoTime(facts.updated + facts.timeout)],
+  ];
+  const cells = [...variables].map(([name, variable]) => [
+    `  ${printable(name)}`,
+    variable.value === undefined ? '(no value yet)' : printable(variable.value),
+    variable.deadline === undefined
+      ? 'does not expire'
+      : `${isExpired(variable, now) ? 'expired' : 'expires'} ${isoTime(variable.deadline)}`,
+  ]);
+  return `${columns(rows)}variables as of ${isoTime(now)}: ${cells.length}\n${columns(cells)}`;
+}

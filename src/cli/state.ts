@@ -1,0 +1,94 @@
+import type { LmdbBackend } from '../backend/lmdb/lmdb-backend.js';
+import { openLmdb } from '../backend/lmdb/open-lmdb.js';
+import { type ByteString, decodeText, encodeText, fromBytes } from '../contract/bytes.js';
+import { systemClock } from '../contract/clock.js';
+import { WafStateError } from '../contract/errors.js';
+import { COLLECTION_SPACES, type CollectionName, type RecordName, spaceName } from '../contract/space.js';
+import { type Arguments, type Option, UsageError } from './arguments.js';
+import { REPLAY_APPLICATION } from './judge.js';
+import { loadLogClock } from './log-clock.js';
+import { printable, unprintable } from './terminal.js';
+
+/** The options that every command on a state directory takes. */
+export const STATE_OPTIONS = {
+  path: { type: 'text', placeholder: 'DIR', initial: './state', help: 'directory of the LMDB state' },
+  at: {
+    type: 'time',
+    placeholder: 'TIME',
+    help: "judge what has expired as of this time, such as 2026-01-31T12:00:00Z (default: now, or a replay's log clock)",
+  },
+} as const satisfies Record<string, Option>;
+
+export const APPLICATION_OPTION = {
+  application: {
+    type: 'text',
+    placeholder: 'ID',
+    help: "application id of the records (default: none, or 'replay' in a replay's directory)",
+  },
+} as const satisfies Record<string, Option>;
+
+/** An opened directory, and the time and the application that its commands go by. */
+export interface State {
+  readonly backend: LmdbBackend;
+  readonly now: bigint;
+  readonly application: ByteString;
+}
+
+/** Opens the directory beside whoever uses it, does the work, and closes it again. It never creates one. */
+export async function withState<T>(
+  args: Arguments,
+  access: 'read' | 'write',
+  work: (state: State) => Promise<T>,
+): Promise<T> {
+  const backend = await openExisting(args.text('path') as string, access === 'read');
+  try {
+    const logClock = await loadLogClock(backend);
+    const application = args.text('application') ?? (logClock === undefined ? '' : REPLAY_APPLICATION);
+    return await work({
+      backend,
+      now: args.time('at') ?? logClock ?? systemClock.now(),
+      application: argumentBytes(application),
+    });
+  } finally {
+    await backend.close();
+  }
+}
+
+/** With the durability that the environment was made with, whichever it is. */
+async function openExisting(path: string, readOnly: boolean): Promise<LmdbBackend> {
+  const options = { path, readOnly, create: false, cleanupInterval: 0 };
+  try {
+    return await openLmdb(options);
+  } catch (error) {
+    if (!(error instanceof WafStateError && error.details.option === 'durability')) throw error;
+    return openLmdb({ ...options, durability: 'relaxed' });
+  }
+}
+
+export function argumentBytes(argument: string): ByteString {
+  return fromBytes(unprintable(argument));
+}
+
+export function collectionSpace(argument: string): number {
+  const name = argument.toLowerCase();
+  if (Object.hasOwn(COLLECTION_SPACES, name)) return COLLECTION_SPACES[name as CollectionName];
+  throw new UsageError(
+    `a collection is one of ${Object.keys(COLLECTION_SPACES).join(', ')}, got '${argument}'`,
+  );
+}
+
+/** The record that `COLLECTION KEY` on the command line names. */
+export function recordArgument(state: State, collection: string, key: string): RecordName {
+  return { space: collectionSpace(collection), applicationId: state.application, key: argumentBytes(key) };
+}
+
+/** A record's name for output; a key is opaque bytes, so it is percent-encoded where it is not plain ASCII. */
+export function describeRecord({ space, applicationId, key }: RecordName) {
+  return { collection: spaceName(space), application: printable(applicationId), key: printable(key) };
+}
+
+/** Text as it is where it survives UTF-8, else percent-encoded: for JSON, whose strings escape what terminals obey. */
+export function describeValue(value: ByteString): string {
+  const text = decodeText(value);
+  return encodeText(text) === value ? text : printable(value);
+}

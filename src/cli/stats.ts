@@ -1,0 +1,30 @@
+import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
+import { STATE_OPTIONS, withState } from './state.js';
+import { columns } from './terminal.js';
+
+export const STATS: CommandSpec = {
+  name: 'stats',
+  summary: 'Shows the size of a state directory, what is in use of it, and its readers.',
+  operands: [],
+  options: { path: STATE_OPTIONS.path },
+  notes: `freePages lie within the file and will be used again; usedPages x pageSize nearing mapSize means that the map is nearly
+full: raise mapSize where the environment is opened. A readers figure that stays near maxReaders means that readers die
+without being cleared, or that maxReaders is too small.
+
+  wafstate stats --path ./state --json`,
+};
+
+export async function stats(args: Arguments): Promise<number> {
+  return withState(args, 'read', async ({ backend }) => {
+    const figures = backend.stats();
+    if (args.flag('json')) process.stdout.write(`${JSON.stringify(figures)}\n`);
+    else {
+      const rows = Object.entries(figures).map(([name, figure]) => [
+        name,
+        typeof figure === 'number' ? figure.toLocaleString('en') : String(figure),
+      ]);
+      process.stdout.write(columns(rows));
+    }
+    return EXIT.success;
+  });
+}

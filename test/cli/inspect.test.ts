@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Collections, type LmdbBackend, openLmdb } from 'wafstate';
+import { json, wafstate } from './program.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'wafstate-inspect-'));
+const path = join(directory, 'state');
+let backend: LmdbBackend;
+
+/** The server that these commands stand beside: it stays open all the while. */
+beforeAll(async () => {
+  backend = await openLmdb({ path, cleanupInterval: 0 });
+  const collections = new Collections({ backend });
+  for (const [collection, key] of [
+    ['ip', '203.0.113.9'],
+    ['ip', '203.0.113.10'],
+    ['ip', '198.51.100.1'],
+    ['session', 'a\x1b[31m%é'],
+  ] as const) {
+    const tx = collections.begin();
+    await tx.bind(collection, key);
+    tx.add(collection, 'failures', 3);
+    tx.set(collection, 'blocked', '1');
+    tx.expire(collection, 'blocked', 3600);
+    tx.set(collection, 'gone', '1');
+    tx.expire(collection, 'gone', 0);
+    await tx.processLogging();
+    tx.close();
+  }
+});
+
+afterAll(async () => {
+  await backend.close();
+  rmSync(directory, { recursive: true });
+});
+
+function run(...argv: string[]) {
+  return wafstate([argv[0] as string, '--path', path, ...argv.slice(1)]);
+}
+
+const LATER = '2100-01-01T00:00:00Z';
+
+describe('list', () => {
+  it('shows the records in byte order, each key as it can be given back', () => {
+    const { records, more } = json(run('list', '--json')) as { records: { key: string }[]; more: boolean };
+    expect(records.map(({ key }) => key)).toEqual([
+      '198.51.100.1',
+      '203.0.113.10',
+      '203.0.113.9',
+      'a%1B[31m%25%C3%A9',
+    ]);
+    expect(more).toBe(false);
+  });
+
+  it('by collection, prefix and limit', () => {
+    const keys = (...argv: string[]) =>
+      (
+        json(run('list', '--json', '--collection', 'ip', ...argv)) as { records: { key: string }[] }
+      ).records.map(({ key }) => key);
+    expect(keys('--prefix', '203.0.113.')).toEqual(['203.0.113.10', '203.0.113.9']);
+    expect(keys('--limit', '1')).toEqual(['198.51.100.1']);
+    expect(json(run('list', '--json', '--limit', '1'))['more']).toBe(true);
+  });
+
+  it('counts hidden variables with --all only', () => {
+    const variables = (...argv: string[]) =>
+      (
+        json(run('list', '--json', '--collection', 'session', ...argv)) as {
+          records: { variables: number }[];
+        }
+      ).records[0]?.variables;
+    expect(variables()).toBe(2);
+    expect(variables('--all')).toBe(3);
+  });
+
+  it('refuses a prefix without a collection', () => {
+    expect(run('list', '--prefix', 'a').status).toBe(2);
+  });
+});
+
+describe('get', () => {
+  it('shows facts and variables', () => {
+    expect(json(run('get', 'IP', '203.0.113.9', '--json'))).toMatchObject({
+      collection: 'ip',
+      found: true,
+      updateCount: 1,
+      variables: [
+        { name: 'blocked', value: '1', expired: false },
+        { name: 'failures', value: '3' },
+      ],
+    });
+  });
+
+  it('judges by --at', () => {
+    const text = run('get', 'ip', '203.0.113.9', '--at', LATER).stdout;
+    expect(text).toContain('failures');
+    expect(text).not.toContain('blocked');
+    expect(run('get', 'ip', '203.0.113.9', '--at', LATER, '--all').stdout).toMatch(/blocked +1 +expired/);
+  });
+
+  it('of a key with odd bytes', () => {
+    expect(run('get', 'session', 'a%1B[31m%25%C3%A9').status).toBe(0);
+  });
+
+  it('of an absent record ends with status 1', () => {
+    expect(run('get', 'ip', '192.0.2.1').status).toBe(1);
+    expect(json(run('get', 'ip', '192.0.2.1', '--json'))['found']).toBe(false);
+  });
+});
+
+describe('delete', () => {
+  it('of a variable ends a block, and the server sees it at once', async () => {
+    expect(run('delete', 'ip', '203.0.113.10', 'Blocked').status).toBe(0);
+    const tx = new Collections({ backend }).begin();
+    await tx.bind('ip', '203.0.113.10');
+    expect(tx.get('ip', 'blocked')).toBeUndefined();
+    expect(tx.get('ip', 'failures')).toBe('3');
+    tx.close();
+  });
+
+  it('of a record removes it, once', () => {
+    expect(run('delete', 'ip', '198.51.100.1').status).toBe(0);
+    expect(run('delete', 'ip', '198.51.100.1').status).toBe(1);
+    expect(run('get', 'ip', '198.51.100.1').status).toBe(1);
+  });
+});
+
+describe('verify, stats and cleanup', () => {
+  it('verify reads everything', () => {
+    const verified = run('verify', '--json');
+    expect(verified.status).toBe(0);
+    expect(json(verified)).toMatchObject({ corruptRecords: 0, corrupt: [] });
+    expect(json(verified)['records']).toBeGreaterThan(0);
+  });
+
+  it('stats counts the records', () => {
+    expect(json(run('stats', '--json'))).toMatchObject({
+      durability: 'durable',
+      records: json(run('verify', '--json'))['records'],
+    });
+    expect(run('stats').stdout).toContain('mapSize');
+  });
+
+  it('cleanup frees what has ended, and only that', () => {
+    const cleaned = json(run('cleanup', '--json', '--slice', '1'));
+    expect(cleaned['variablesRemoved']).toBeGreaterThan(0);
+    expect(json(run('cleanup', '--json'))).toMatchObject({ recordsRemoved: 0, variablesRemoved: 0 });
+    expect(json(run('get', 'ip', '203.0.113.9', '--json', '--all'))['variables']).toHaveLength(2);
+  });
+});
+
+describe('a directory that is none', () => {
+  it.each(['list', 'stats', 'verify', 'cleanup'])(
+    'is refused by %s with its name, and not made',
+    (command) => {
+      const absent = join(directory, 'absent');
+      for (const attempt of [1, 2]) {
+        const refused = wafstate([command, '--path', absent, '--json']);
+        expect(refused.status, `attempt ${attempt}`).toBe(3);
+        expect(refused.stderr).toContain(absent);
+        expect(json(refused)).toHaveProperty('error.code');
+      }
+    },
+  );
+});
+
+describe('the program', () => {
+  it('teaches', () => {
+    const help = wafstate(['--help']);
+    expect(help.status).toBe(0);
+    for (const command of ['replay', 'list', 'get', 'delete', 'stats', 'cleanup', 'verify']) {
+      expect(help.stdout).toContain(`  ${command} `);
+      expect(wafstate([command, '--help']).stdout).toContain(`wafstate ${command}`);
+    }
+  });
+
+  it('refuses what it does not know', () => {
+    expect(wafstate(['reply']).status).toBe(2);
+    expect(wafstate(['get', 'ip']).status).toBe(2);
+    expect(wafstate([]).status).toBe(2);
+  });
+
+  it('tells its version', () => {
+    expect(wafstate(['--version']).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
