@@ -1,0 +1,163 @@
+import { basename } from 'node:path';
+import { openLmdb } from '../backend/lmdb/open-lmdb.js';
+import { openMemory } from '../backend/memory/memory.js';
+import { openSharedMemory } from '../backend/shared-memory/shared-memory.js';
+import type { Backend } from '../contract/backend.js';
+import { nativeStatus } from '../record/addon.js';
+import { type LogEntry, parseLine, readLines } from './access-log.js';
+import { type Arguments, type CommandSpec, EXIT, UsageError } from './arguments.js';
+import type { LimitRule } from './judge.js';
+import { judgeLog } from './judge-log.js';
+import { forget, loadLogClock, refuseLiveState } from './log-clock.js';
+import { type ReplayReport, reportReplay } from './replay-report.js';
+import { sampleTraffic } from './sample-traffic.js';
+
+export const REPLAY: CommandSpec = {
+  name: 'replay',
+  summary:
+    'Judges the requests of an access log, one transaction each, and tells who would be blocked, when and why.',
+  operands: [],
+  options: {
+    log: {
+      type: 'text',
+      placeholder: 'FILE',
+      help: 'access log in common or combined format, plain or gzip; - reads standard input; without it, sample traffic',
+    },
+    engine: {
+      type: 'choice',
+      choices: ['lmdb', 'memory', 'shared-memory'],
+      initial: 'lmdb',
+      help: 'where the state is kept',
+    },
+    path: {
+      type: 'text',
+      placeholder: 'DIR',
+      initial: './wafstate-replay',
+      help: 'directory of the LMDB state',
+    },
+    limit: {
+      type: 'integer',
+      placeholder: 'N',
+      initial: 30,
+      least: 1,
+      help: 'requests that an address may make in a window',
+    },
+    window: {
+      type: 'integer',
+      placeholder: 'SECONDS',
+      initial: 300,
+      least: 1,
+      most: 315_360_000,
+      help: 'length of the window, which begins with the first request',
+    },
+    block: {
+      type: 'integer',
+      placeholder: 'SECONDS',
+      initial: 3600,
+      least: 1,
+      most: 315_360_000,
+      help: 'how long a block lasts',
+    },
+    'ipv6-prefix': {
+      type: 'integer',
+      placeholder: 'BITS',
+      initial: 128,
+      least: 1,
+      most: 128,
+      help: 'IPv6 addresses count by this prefix',
+    },
+    again: { type: 'flag', help: 'start fresh: remove what earlier runs left in the directory' },
+    seed: { type: 'integer', placeholder: 'N', initial: 1, most: 2 ** 32 - 1, help: 'of the sample traffic' },
+    requests: {
+      type: 'integer',
+      placeholder: 'N',
+      initial: 20_000,
+      least: 2000,
+      most: 2_000_000,
+      help: 'of the sample traffic',
+    },
+  },
+  notes: `The clock is the log's: the newest time seen so far. An older line counts at that time. With the LMDB
+engine the clock and all counters stay in the directory, so the next run goes on where this one stopped;
+a log that begins over 10 minutes before it is refused (--again starts fresh). A directory belongs to
+replay or to live traffic, not to both.
+
+  wafstate replay --log /var/log/nginx/access.log
+  zcat access.log.*.gz | wafstate replay --log - --limit 100 --window 60
+  wafstate get --path ./wafstate-replay ip 203.0.113.9`,
+};
+
+/** When the sample traffic of a fresh state begins: 2026-01-01T00:00:00Z, in nanoseconds. */
+const SAMPLE_START = 1_767_225_600_000_000_000n;
+
+export async function replay(args: Arguments): Promise<number> {
+  const engine = args.text('engine') as string;
+  if (args.flag('again') && engine !== 'lmdb')
+    throw new UsageError('--again is for the lmdb engine: the others always start fresh');
+  const backend = await open(engine, args.text('path') as string);
+  try {
+    const report = await run(backend, engine, args);
+    reportReplay(report, args.flag('json'));
+    return EXIT.success;
+  } finally {
+    await backend.close();
+  }
+}
+
+async function open(engine: string, path: string): Promise<Backend> {
+  // The replay's time is the log's, so no sweep by the real clock may run: it would end every block of an old log.
+  if (engine === 'memory') return openMemory({ cleanupInterval: 0 });
+  if (engine === 'shared-memory') return openSharedMemory({ name: 'replay', cleanupInterval: 0 });
+  return openLmdb({ path, cleanupInterval: 0 });
+}
+
+async function run(backend: Backend, engine: string, args: Arguments): Promise<ReplayReport> {
+  if (args.flag('again')) {
+    if ((await loadLogClock(backend)) === undefined) await refuseLiveState(backend);
+    await forget(backend);
+  }
+  const saved = await loadLogClock(backend);
+  if (saved === undefined) await refuseLiveState(backend);
+
+  const log = args.text('log');
+  const started = performance.now();
+  const rule: LimitRule = {
+    limit: args.integer('limit') as number,
+    window: args.integer('window') as number,
+    block: args.integer('block') as number,
+  };
+  const tally = await judgeLog(backend, entries(args, saved), {
+    rule,
+    saved,
+    ipv6Prefix: args.integer('ipv6-prefix') as number,
+  });
+  return {
+    ...tally,
+    source:
+      log === undefined
+        ? `sample traffic (seed ${args.integer('seed')})`
+        : log === '-'
+          ? 'standard input'
+          : basename(log),
+    rule,
+    engine,
+    path: engine === 'lmdb' ? args.text('path') : undefined,
+    native: engine !== 'memory' && nativeStatus().loaded,
+    continued: saved !== undefined,
+    seconds: (performance.now() - started) / 1000,
+  };
+}
+
+async function* entries(args: Arguments, saved: bigint | undefined): AsyncGenerator<LogEntry | undefined> {
+  const log = args.text('log');
+  if (log === undefined) {
+    const start = saved ?? SAMPLE_START;
+    yield* sampleTraffic({
+      seed: args.integer('seed') as number,
+      requests: args.integer('requests') as number,
+      start,
+    });
+    return;
+  }
+  for await (const line of readLines(log)) yield line === undefined ? undefined : parseLine(line);
+}

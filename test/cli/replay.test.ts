@@ -1,0 +1,210 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import { nativeStatus } from 'wafstate';
+import { independentCount } from '../../scripts/independent-count.js';
+import { sampleTraffic } from '../../src/cli/sample-traffic.js';
+import { json, wafstate } from './program.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'wafstate-replay-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const RULE = { limit: 30, window: 300, block: 3600 };
+const START = 1_431_857_103_000_000_000n;
+
+let directories = 0;
+function freshPath(): string {
+  return join(directory, `state-${++directories}`);
+}
+
+/** Sample traffic as a log of the combined format: disordered by up to a minute, as servers write it, with damaged lines in it. */
+function writeLog(
+  name: string,
+  options: { seed: number; start: bigint; requests: number },
+): { path: string; bytes: Buffer } {
+  const lines = sampleTraffic(options).map(({ address, time }, index) => {
+    const date = new Date(Number(time / 1_000_000n) - ((index * 7919) % 60) * 1000);
+    const [, , month] = date.toUTCString().split(' ');
+    const day = String(date.getUTCDate()).padStart(2, '0');
+    const stamp = `${day}/${month}/${date.getUTCFullYear()}:${date.toISOString().slice(11, 19)} +0000`;
+    return index % 1000 === 999
+      ? 'not a line of a log'
+      : `${address} - - [${stamp}] "GET /${index} HTTP/1.1" 200 12 "-" "probe"`;
+  });
+  const bytes = gzipSync(`${lines.join('\n')}\n`);
+  const path = join(directory, name);
+  writeFileSync(path, bytes);
+  return { path, bytes };
+}
+
+const first = writeLog('first.log.gz', { seed: 3, start: START, requests: 4000 });
+const native = nativeStatus().loaded;
+
+describe('a replay', () => {
+  const expected = independentCount(first.bytes, RULE);
+
+  it('has attackers to find', () => {
+    expect(expected.blocked.length).toBeGreaterThanOrEqual(4);
+    expect(expected.malformed).toBeGreaterThanOrEqual(4);
+  });
+
+  const engines: [engine: string, native: string][] = [
+    ['lmdb', '0'],
+    ['memory', '0'],
+  ];
+  if (native) engines.push(['lmdb', 'require'], ['shared-memory', 'require']);
+  it.each(engines)(
+    'on %s (WAFSTATE_NATIVE=%s) names who an independent count names',
+    (engine, implementation) => {
+      const run = wafstate(
+        ['replay', '--json', '--log', first.path, '--engine', engine, '--path', freshPath()],
+        {
+          native: implementation,
+        },
+      );
+      expect(run.stderr).toBe('');
+      expect(run.status).toBe(0);
+      expect(json(run)).toEqual({
+        ...expected,
+        transactions: expected.lines - expected.malformed,
+        engine,
+        native: implementation === 'require',
+        seconds: expect.any(Number),
+      });
+    },
+  );
+
+  it('by another rule names others', () => {
+    const rule = { limit: 5, window: 20, block: 7 };
+    const options = Object.entries(rule).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const run = wafstate(['replay', '--json', '--log', first.path, '--engine', 'memory', ...options]);
+    expect(json(run)['blocked']).toEqual(independentCount(first.bytes, rule).blocked);
+  });
+
+  it('reads standard input', () => {
+    const run = wafstate(['replay', '--json', '--log', '-', '--engine', 'memory'], { input: first.bytes });
+    expect(json(run)['blocked']).toEqual(expected.blocked);
+  });
+
+  it('counts IPv6 clients by their prefix', () => {
+    const stamp = '[17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1';
+    const log = Array.from({ length: 31 }, (_, i) => `2001:db8::${i.toString(16)} - - ${stamp}`).join('\n');
+    const blocked = (prefix: string) =>
+      json(
+        wafstate(['replay', '--json', '--log', '-', '--engine', 'memory', '--ipv6-prefix', prefix], {
+          input: Buffer.from(log),
+        }),
+      )['blocked'];
+    expect(blocked('128')).toEqual([]);
+    expect(blocked('64')).toMatchObject([{ address: '2001:db8::/64', requests: 31 }]);
+  });
+
+  it('tells people who, when and why, and who talks most', () => {
+    const run = wafstate(['replay', '--log', first.path, '--path', freshPath()]);
+    expect(run.status).toBe(0);
+    for (const part of [
+      'more than 30 requests within 300 s',
+      '203.0.113.66',
+      'Top talkers',
+      'transactions a second',
+    ]) {
+      expect(run.stdout).toContain(part);
+    }
+  });
+
+  it('of an empty log finds nobody', () => {
+    const run = wafstate(['replay', '--json', '--log', '-', '--path', freshPath()], {
+      input: Buffer.alloc(0),
+    });
+    expect(json(run)).toMatchObject({ lines: 0, transactions: 0, blocked: [] });
+  });
+
+  it('without a log makes sample traffic, the same for the same seed', () => {
+    const runs = [1, 2].map(() => json(wafstate(['replay', '--json', '--engine', 'memory', '--seed', '5'])));
+    const [one, two] = runs.map((run) => run['blocked'] as unknown[]);
+    expect(one).toEqual(two);
+    expect(one?.length).toBeGreaterThanOrEqual(4);
+  });
+});
+
+describe('a second run', () => {
+  it('goes on where the first stopped: together they are one run', () => {
+    const second = writeLog('second.log.gz', { seed: 4, start: START + 1_200_000_000_000n, requests: 4000 });
+    const path = freshPath();
+    const runs = [first, second].map((log) =>
+      json(wafstate(['replay', '--json', '--log', log.path, '--path', path])),
+    );
+    const both = independentCount(Buffer.concat([gunzipSync(first.bytes), gunzipSync(second.bytes)]), RULE);
+    expect(runs.flatMap((run) => run['blocked'])).toEqual(both.blocked);
+  });
+
+  it('of an older log is refused, with both times named, and changes nothing', () => {
+    const path = freshPath();
+    wafstate(['replay', '--log', first.path, '--path', path]);
+    const before = wafstate(['list', '--path', path, '--json', '--all']).stdout;
+    const run = wafstate(['replay', '--log', first.path, '--path', path]);
+    expect(run.status).toBe(3);
+    expect(run.stderr).toMatch(
+      /begins at 2015-05-17T10:0\S+Z, but the state has already seen 2015-05-17T10:2\S+Z.*--again/,
+    );
+    expect(wafstate(['list', '--path', path, '--json', '--all']).stdout).toBe(before);
+  });
+
+  it('with --again starts fresh', () => {
+    const path = freshPath();
+    const args = ['replay', '--json', '--log', first.path, '--path', path];
+    const one = json(wafstate(args));
+    const again = json(wafstate([...args, '--again']));
+    expect(again['blocked']).toEqual(one['blocked']);
+  });
+
+  it('of sample traffic goes on from the state, and meets the blocks', () => {
+    const path = freshPath();
+    wafstate(['replay', '--path', path, '--requests', '4000']);
+    const run = wafstate(['replay', '--path', path, '--requests', '4000']);
+    expect(run.status).toBe(0);
+    expect(run.stdout).toMatch(/state of an earlier run: [1-9]\d* addresses/);
+  });
+});
+
+describe('a directory of live traffic', () => {
+  it('is refused by replay, also with --again', async () => {
+    const { Collections, openLmdb } = await import('wafstate');
+    const path = freshPath();
+    const backend = await openLmdb({ path });
+    const tx = new Collections({ backend }).begin();
+    await tx.bind('ip', '203.0.113.9');
+    tx.set('ip', 'blocked', '1');
+    await tx.processLogging();
+    tx.close();
+    await backend.close();
+    for (const again of [[], ['--again']]) {
+      const run = wafstate(['replay', '--path', path, ...again]);
+      expect(run.status).toBe(3);
+      expect(run.stderr).toContain('a directory of its own');
+    }
+    expect(wafstate(['get', '--path', path, 'ip', '203.0.113.9']).stdout).toContain('blocked');
+  });
+});
+
+describe('a replay that cannot be', () => {
+  it.each([
+    [['--log', '/nonexistent/log'], 3, 'ENOENT'],
+    [['--limit', '0'], 2, '--limit is an integer from 1'],
+    [['--engine', 'redis'], 2, 'lmdb, memory, shared-memory'],
+    [['--engine', 'memory', '--again'], 2, '--again'],
+    [['extra'], 2, 'no arguments'],
+  ])('%j ends with status %d and says %s', (argv, status, message) => {
+    const run = wafstate(['replay', '--path', freshPath(), ...argv]);
+    expect(run.status).toBe(status);
+    expect(run.stderr).toContain(message);
+    expect(run.stdout).toBe('');
+  });
+
+  it('says so in JSON too', () => {
+    const run = wafstate(['replay', '--json', '--limit', '0']);
+    expect(json(run)).toMatchObject({ error: { code: 'usage' } });
+  });
+});
