@@ -6,47 +6,47 @@ import type { StoredRecord } from '../../src/record/record.js';
 import { CODECS } from './codecs.js';
 import { requestBytes } from './pairs.js';
 
-/** The four dumps of docs/format.md: hex pairs at the start of indented lines, up to three blanks in a row. */
+/** The four dumps of docs/format.md: a record, then a batch on it, the record after it and the reply. */
 const [before, request, after, answer] = dumps();
 
 function dumps(): [Buffer, Buffer, Buffer, Buffer] {
   const page = readFileSync(new URL('../../docs/format.md', import.meta.url), 'utf8');
-  const section = page
-    .split('\n## ')
-    .find((part) => part.startsWith('A record, a batch and its reply')) as string;
-  const blocks = section.split(/\n\n/).filter((block) => /^ {4}[0-9a-f]{2} /.test(block));
+  const blocks = page
+    .split(/\n\n/)
+    .filter((block) => /^ {4}[0-9a-f]{2} {1,2}[0-9a-f]{2} [0-9a-f]{2} /.test(block));
   return blocks.map((block) => {
-    const lines = block.split('\n').map((line) => line.slice(4).split('   ')[0] as string);
+    // Hex pairs, up to three blanks in a row; the first dump has offsets before them.
+    const lines = block
+      .split('\n')
+      .map((line) => line.replace(/^ {4}([0-9a-f]{2} {2})?/, '').split('   ')[0]);
     return Buffer.from(lines.join('').replaceAll(' ', ''), 'hex');
   }) as [Buffer, Buffer, Buffer, Buffer];
 }
 
 const text = (value: string): ByteString => value as ByteString;
-const second = (count: number): bigint => BigInt(count) * 1_000_000_000n;
+const CREATED = 1_700_000_000_000_000_000n;
+const SECOND = 1_000_000_000n;
+const REVISION = 1_700_000_000_000_123;
 
 const RECORD: StoredRecord = {
   name: { space: 1, applicationId: text('shop'), key: text('203.0.113.9') },
-  revision: 7,
-  facts: {
-    created: second(1_700_000_000),
-    updated: second(1_700_000_001),
-    updateCount: 2,
-    timeout: second(3600),
-  },
+  revision: REVISION,
+  facts: { created: CREATED, updated: CREATED + 60n * SECOND, updateCount: 3, timeout: 3600n * SECOND },
   variables: new Map([
-    [text('failures'), { value: text('5'), deadline: second(1_700_000_061), clock: second(1_700_000_000) }],
-    [text('ua'), { value: text('curl/8'), deadline: undefined, clock: second(1_700_000_001) }],
-    [text('wait'), { value: undefined, deadline: second(1_700_000_002), clock: undefined }],
+    [text('blocked'), { value: undefined, deadline: CREATED + 3660n * SECOND, clock: undefined }],
+    [text('failures'), { value: text('5'), deadline: CREATED + 60n * SECOND, clock: CREATED }],
+    [text('where'), { value: text('/at'), deadline: undefined, clock: CREATED + SECOND }],
   ]),
 };
 
+const NOW = CREATED + 59n * SECOND;
 const WRITE: RecordWrite = {
   record: RECORD.name,
-  expect: 7,
+  expect: REVISION,
   mutations: [
     { type: 'add', name: text('failures'), delta: 1n },
-    { type: 'expire', name: text('failures'), deadline: second(1_700_000_062), onlyIfNone: false },
-    { type: 'set', name: text('ua'), value: text('-12') },
+    { type: 'expire', name: text('failures'), deadline: CREATED + 119n * SECOND, onlyIfNone: false },
+    { type: 'set', name: text('where'), value: text('-12') },
   ],
 };
 
@@ -57,22 +57,20 @@ describe.each(CODECS)('the worked example of docs/format.md, %s', (_, codec) => 
   });
 
   it('is what the request writer writes', () => {
-    expect(requestBytes([WRITE], second(1_700_000_002), { recordBytes: 2 ** 21, variables: 4096 })).toEqual(
-      request,
-    );
+    expect(requestBytes([WRITE], NOW, { recordBytes: 2 ** 21, variables: 4096 })).toEqual(request);
   });
 
   it('is what apply leaves and answers', () => {
-    const applied = codec.apply(before, request, 8);
+    const applied = codec.apply(before, request, REVISION + 1);
     expect(Buffer.from(applied.record as Uint8Array)).toEqual(after);
     expect(Buffer.from(applied.answer)).toEqual(answer);
   });
 
   it('conflicts when it is sent again', () => {
-    const applied = codec.apply(after, request, 9);
+    const applied = codec.apply(after, request, REVISION + 2);
     expect(applied.record).toBeUndefined();
     expect(Buffer.from(applied.answer).toString('hex')).toBe(
-      '1c000000' + '01000000' + 'ffffffff' + '0700000000000000' + '0800000000000000',
+      '1c000000' + '01000000' + 'ffffffff' + '7b401e18240a0600' + '7c401e18240a0600',
     );
   });
 });
