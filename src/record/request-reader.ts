@@ -1,7 +1,6 @@
 import type { Expectation, RecordWrite } from '../contract/backend.js';
 import type { ByteString } from '../contract/bytes.js';
 import type { Mutation } from '../contract/mutation.js';
-import type { RecordName } from '../contract/space.js';
 import type { RecordLimits } from './apply.js';
 import { asBuffer } from './byte-writer.js';
 import { isSpace, MAX_KEY_BYTES } from './key.js';
@@ -105,12 +104,7 @@ export class RequestReader {
     return this.writeStart(index) + WRITE_HEADER_BYTES + this.nameLength(index);
   }
 
-  /** A write as it was before it was written. */
-  write(index: number): RecordWrite {
-    return { record: this.#record(this.writeStart(index)), ...this.operation(index) };
-  }
-
-  /** The same without its record, whose names most callers need as bytes only. */
+  /** A write as it was before it was written, but for its record, whose names are needed as bytes only. */
   operation(index: number): Omit<RecordWrite, 'record'> {
     const { view } = this;
     const start = this.writeStart(index);
@@ -118,16 +112,6 @@ export class RequestReader {
       expect: this.#expectation(start),
       timeout: view.getUint8(start + 5) === 0 ? undefined : view.getBigInt64(start + 16, true),
       mutations: this.#mutations(index),
-    };
-  }
-
-  #record(start: number): RecordName {
-    const applicationId = start + WRITE_HEADER_BYTES;
-    const key = applicationId + this.view.getUint8(start + 1);
-    return {
-      space: this.view.getUint8(start),
-      applicationId: this.#text(applicationId, key),
-      key: this.#text(key, key + this.view.getUint16(start + 2, true)),
     };
   }
 
@@ -241,34 +225,6 @@ export class RequestReader {
     if (operation === Operation.timeout && !(isPositive(view, operands) || isZero(view, operands))) return -1;
     return next;
   }
-}
-
-/** One commit as it was before it was written. */
-export interface DecodedRequest {
-  readonly writes: readonly RecordWrite[];
-  readonly now: bigint;
-  readonly limits: RecordLimits;
-}
-
-/** The requests of a batch, in order; `undefined` in the place of one that breaks the grammar. */
-export function readBatch(batch: Uint8Array): (DecodedRequest | undefined)[] {
-  const reader = new RequestReader();
-  reader.open(batch);
-  const requests: (DecodedRequest | undefined)[] = [];
-  for (let start = 0; start < batch.byteLength; ) {
-    const end = reader.endOf(start);
-    requests.push(
-      reader.read(start, end)
-        ? {
-            writes: Array.from({ length: reader.writes }, (_, index) => reader.write(index)),
-            now: reader.now,
-            limits: reader.limits,
-          }
-        : undefined,
-    );
-    start = end;
-  }
-  return requests;
 }
 
 /** Bytes after the name. REQUIRES: of a set, that its length field is there. */

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { WafStateError } from '../../src/contract/errors.js';
 import { Corruption } from '../../src/record/corruption.js';
 import type { RecordCodec } from '../../src/record/record.js';
-import { readBatch } from '../../src/record/request-reader.js';
 import { type Pair, pair, requestBytes } from './pairs.js';
 import { Random } from './random.js';
+import { readBatch } from './read-batch.js';
 
 /** What the pairs exercised: a run that never met a status has not tested it. */
 export interface Coverage {

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { RecordWrite } from '../../src/contract/backend.js';
 import type { ByteString } from '../../src/contract/bytes.js';
 import { RequestWriter } from '../../src/record/request.js';
-import { readBatch } from '../../src/record/request-reader.js';
 import { requestBytes, soundPair } from './pairs.js';
 import { Random } from './random.js';
+import { readBatch } from './read-batch.js';
 
 const text = (value: string): ByteString => value as ByteString;
 const LIMITS = { recordBytes: 1000, variables: 10 };
