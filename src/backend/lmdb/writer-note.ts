@@ -25,6 +25,6 @@ export function decodeWriterNote(value: Uint8Array): WriterNote {
   return {
     sequence: Number(bytes.readBigUInt64LE(0)),
     written: Number(bytes.readBigUInt64LE(8)),
-    applied: Uint8Array.prototype.slice.call(bytes, HEADER_BYTES),
+    applied: Uint8Array.from(bytes.subarray(HEADER_BYTES)),
   };
 }
