@@ -39,17 +39,20 @@ export class TransactionGate {
   }
 }
 
+/** Guards of the backends that this thread has open. */
+const openGuards = new Set<SharedArrayBuffer>();
+
+/** A transaction that takes longer hangs in a lock, and waiting for it would only hang this process, too. */
+const PATIENCE_MILLISECONDS = 30_000;
+
 /** On the side of the thread that opened the backend. */
 export class ExitGuard {
   readonly #own = new SharedArrayBuffer(8);
   readonly #process = processGuard();
-  readonly #stop = (): void => {
-    stopAndWait(this.#own);
-    if (isMainThread) stopAndWait(this.#process);
-  };
 
   constructor() {
-    process.on('exit', this.#stop);
+    if (openGuards.size === 0) process.on('exit', stopAll);
+    openGuards.add(this.#own);
   }
 
   /** For the writer's `TransactionGate`. */
@@ -59,17 +62,25 @@ export class ExitGuard {
 
   /** Forgets the backend, once its writer has closed. */
   release(): void {
-    process.off('exit', this.#stop);
+    openGuards.delete(this.#own);
+    if (openGuards.size === 0) process.off('exit', stopAll);
   }
 }
 
-function stopAndWait(buffer: SharedArrayBuffer): void {
+function stopAll(): void {
+  const deadline = performance.now() + PATIENCE_MILLISECONDS;
+  for (const guard of openGuards) stopAndWait(guard, deadline);
+  if (isMainThread) stopAndWait(processGuard(), deadline);
+}
+
+function stopAndWait(buffer: SharedArrayBuffer, deadline: number): void {
   const guard = new Int32Array(buffer);
   Atomics.store(guard, STOP, 1);
   for (;;) {
     const open = Atomics.load(guard, OPEN);
-    if (open === 0) return;
-    Atomics.wait(guard, OPEN, open);
+    const left = deadline - performance.now();
+    if (open === 0 || left <= 0) return;
+    Atomics.wait(guard, OPEN, open, left);
   }
 }
 

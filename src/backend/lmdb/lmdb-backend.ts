@@ -149,12 +149,13 @@ export class Lmdb implements LmdbBackend {
     writing?.commits.refuse(closed());
     await this.#sweeper.stop();
     this.#syncs.stop();
-    if (writing !== undefined) {
-      await writing.commits.drain();
-      await writing.host.close();
+    try {
+      await writing?.commits.drain();
+      await writing?.host.close();
+    } finally {
+      await environment.close();
+      release();
     }
-    await environment.close();
-    release();
   }
 
   #assertOpen(): void {

@@ -39,17 +39,17 @@ export interface CheckedEnvironment {
 
 /**
  * Checks the directory and its files, and makes what is missing: the last component of the path, the gate, and both lock files
- * with real zeros. `open` tells that this process has the environment open: then its files are only looked at from outside,
- * since closing a descriptor of them would drop the process's locks.
+ * with real zeros. What `isOpen` in this thread was checked then. A lock.mdb that exists is never opened here: closing it
+ * again would drop the locks that other threads of this process hold on it. On data.mdb there are none.
  */
 export function preflight(
   options: ResolvedLmdbOptions,
-  open: (directory: string) => boolean,
+  isOpen: (directory: string) => boolean,
 ): CheckedEnvironment {
   const directory = environmentDirectory(options);
   const gate = join(directory, GATE_DIRECTORY);
   const environment = { directory, gate };
-  if (open(directory)) return environment;
+  if (isOpen(directory)) return environment;
   const data = join(directory, DATA_FILE);
   const made = checkFile(data, 'path') !== undefined && inspectDataFile(data) === 'environment';
   if (!made && (!options.create || options.readOnly)) {

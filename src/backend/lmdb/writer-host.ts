@@ -95,8 +95,11 @@ export class WriterHost {
   /** Lets the thread close the environment, then ends it. A lost one is left to itself. */
   async close(): Promise<void> {
     if (this.#lost !== undefined) return;
-    await this.#answer({ type: 'close' });
-    await this.#pool.close();
+    try {
+      await this.#answer({ type: 'close' });
+    } finally {
+      await this.#pool.close();
+    }
   }
 
   async #answer(task: WriterTask): Promise<WriterAnswer> {
