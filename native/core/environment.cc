@@ -174,10 +174,8 @@ void Environment::FollowGrowth() {
   const std::uint64_t slack = Slack(options_.map_size);
   const auto is_near = [&](std::uint64_t& file) {
     MDB_envinfo info;
-    MDB_stat stat;
     mdb_env_info(env_, &info);
-    mdb_env_stat(env_, &stat);
-    file = (info.me_last_pgno + 1) * stat.ms_psize;
+    file = (info.me_last_pgno + 1) * budget_.page_bytes();
     return file + slack / 2 > info.me_mapsize;
   };
   std::uint64_t file = 0;

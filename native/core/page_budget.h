@@ -27,6 +27,8 @@ class PageBudget {
     step_ = std::clamp<std::uint64_t>(cap_ / 64, 16, 1024);
   }
 
+  [[nodiscard]] std::uint64_t page_bytes() const { return page_bytes_; }
+
   // The most pages that the file may have before a commit of that use.
   [[nodiscard]] std::uint64_t Limit(PageUse use) const {
     const std::uint64_t steps = use == PageUse::kGrowth ? 2 : use == PageUse::kSteady ? 1 : 0;
