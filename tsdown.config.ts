@@ -29,4 +29,21 @@ export default defineConfig([
     entry: ['src/index.ts', 'src/*/index.ts'],
     outExtensions: () => ({ js: '.cjs', dts: '.d.cts' }),
   },
+  {
+    // The benchmark, which `wafstate bench` runs. It takes the package by its name, as a user does, and a few internals by
+    // `#dist/`, so that what it measures is what is shipped.
+    ...shared,
+    clean: false,
+    dts: false,
+    outDir: 'dist/bench',
+    format: 'esm',
+    entry: ['bench/main.ts', 'bench/subject-host.ts', 'bench/subjects/echo-worker.ts'],
+    outExtensions: () => ({ js: '.js' }),
+    deps: { neverBundle: [/^wafstate($|\/)/, /^#dist\//] },
+    copy: [
+      { from: 'bench/limit/limit.c', to: 'dist/bench/limit' },
+      { from: 'bench/peers/package.json', to: 'dist/bench/peers' },
+      { from: 'bench/peers/package-lock.json', to: 'dist/bench/peers' },
+    ],
+  },
 ]);

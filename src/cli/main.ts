@@ -9,6 +9,7 @@ import {
   parseCommandLine,
   UsageError,
 } from './arguments.js';
+import { BENCH, bench } from './bench.js';
 import { CLEANUP, cleanup } from './cleanup.js';
 import { DELETE, remove } from './delete.js';
 import { GET, get } from './get.js';
@@ -26,6 +27,7 @@ const COMMANDS: readonly (readonly [CommandSpec, (args: Arguments) => Promise<nu
   [STATS, stats],
   [CLEANUP, cleanup],
   [VERIFY, verify],
+  [BENCH, bench],
 ];
 
 async function main(argv: readonly string[]): Promise<number> {
