@@ -199,6 +199,9 @@ TEST_CASE(CountsVariables) {
   CHECK(again.status() == Status::kTooManyVariables && again.refusal.mutation == 1);
   CHECK(Apply({}, At(10, 0).Write().Remove("a").bytes()).status() == Status::kApplied);
   CHECK(Apply({}, At(10, 0).Write().Set("a", "").bytes()).status() == Status::kTooManyVariables);
+  // The mutation that needs the room is not among what makes it, even where it ends expired itself.
+  CHECK(Apply(existing, At(10, 3).Write().Expire("d", 10).bytes()).record ==
+        MakeRecord({1, 10, 2, {}}, {{"b", "1", {}, 1}, {"d", {}, 10}}, 8));
   // A removal makes room within the batch.
   CHECK(Apply(existing, At(5, 3).Write().Remove("b").Add("d", 1).bytes()).status() == Status::kApplied);
 }
