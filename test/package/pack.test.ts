@@ -88,7 +88,7 @@ beforeAll(() => {
   writeFileSync(join(app, 'example.mjs'), readmeExample());
   writeFileSync(join(app, 'example.cjs'), asCommonJs(readmeExample()));
   writeFileSync(join(app, 'failures.mjs'), readFailures);
-}, 120_000);
+}, 600_000);
 
 afterAll(() => rmSync(work, { recursive: true }));
 
