@@ -128,6 +128,16 @@ describe('the installed package', () => {
     }
   });
 
+  test('loads that addon', () => {
+    writeFileSync(
+      join(app, 'status.mjs'),
+      `import { nativeStatus } from 'wafstate';\nconsole.log(JSON.stringify(nativeStatus()));`,
+    );
+    const status = JSON.parse(succeed(process.execPath, ['status.mjs'], app));
+    expect(status.loaded).toBe(native);
+    if (native) expect(status.path).toContain(join('node_modules', 'wafstate', 'prebuilds'));
+  });
+
   test('runs the example of the README, as ES module and as CommonJS, on the same state', () => {
     rmSync(join(app, 'state'), { recursive: true, force: true });
     succeed(process.execPath, ['example.mjs'], app);
