@@ -52,8 +52,11 @@ async function openOften({ open, opens }) {
   process.disconnect();
 }
 
+/** Keeps a core busy, in slices between which it can hear that whoever started it is gone. */
 function burn() {
-  for (let value = 0; ; value++) Math.sqrt(value);
+  const until = performance.now() + 20;
+  for (let value = 0; performance.now() < until; value++) Math.sqrt(value);
+  setImmediate(burn);
 }
 
 function start(role, share) {
@@ -69,7 +72,7 @@ function start(role, share) {
 async function runCommandLines(path, times, implementation) {
   const env = { ...process.env, WAFSTATE_NATIVE: implementation === 'native' ? 'require' : '0' };
   for (let index = 0; index < times; index++) {
-    await promisify(execFile)(process.execPath, [COMMAND_LINE, 'stats', path], { env });
+    await promisify(execFile)(process.execPath, [COMMAND_LINE, 'stats', '--path', path], { env });
   }
 }
 
@@ -150,6 +153,8 @@ const { values } = parseArgs({
 
 const ROLES = { write, open: openOften, burn };
 if (values.role !== undefined) {
+  // Killed together with its parent, or outliving it by nothing: an orphan would keep the machine busy for ever.
+  process.on('disconnect', () => process.exit());
   await ROLES[values.role](JSON.parse(values.share));
 } else {
   const options = {
