@@ -55,7 +55,7 @@ export const RATIOS: readonly Ratio[] = [
     goal: 150,
     quantity: 'rate',
     over: durable(NATIVE, IN_FLIGHT),
-    under: durable('transaction-per-commit', ONE_BY_ONE),
+    under: durable('transaction-per-commit', callersSetting(1)),
     bound: { over: durable('limit', BATCH_1000), under: durable('limit', ONE_BY_ONE), share: 0.9 },
   },
   ...(['durable', 'relaxed'] as const).map((durability): Ratio => {

@@ -4,6 +4,7 @@ import { lmdbJson } from '../subjects/lmdb-json.js';
 import { transactionPerCommit } from '../subjects/transaction-per-commit.js';
 import { lmdbNative, lmdbTypeScript } from '../subjects/wafstate-lmdb.js';
 import { KEYS, uniform } from './key-sets.js';
+import { callersSetting } from './memory-operations.js';
 
 export const IN_FLIGHT = '1,000 in flight';
 export const ONE_BY_ONE = 'one transaction each';
@@ -19,7 +20,9 @@ export const durableCommits: BenchCase = {
     'program does the same to the same bytes in transactions of 1,000 and of one.',
   run: async (context) => {
     const callers = [{ setting: IN_FLIGHT, operation: 'commit', keys: uniform, callers: 1000 }] as const;
-    const oneByOne = [{ setting: ONE_BY_ONE, operation: 'commit', keys: uniform, callers: 1 }] as const;
+    const oneByOne = [
+      { setting: callersSetting(1), operation: 'commit', keys: uniform, callers: 1 },
+    ] as const;
     const limit = { keys: KEYS, durability: 'durable' } as const;
     return context.compare([
       ...(await context.contend(lmdbNative, 'durable', callers)),

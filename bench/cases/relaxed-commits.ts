@@ -3,8 +3,9 @@ import { betterSqlite3 } from '../subjects/better-sqlite3.js';
 import { lmdbJson } from '../subjects/lmdb-json.js';
 import { transactionPerCommit } from '../subjects/transaction-per-commit.js';
 import { lmdbNative, lmdbTypeScript } from '../subjects/wafstate-lmdb.js';
-import { BATCH_1000, IN_FLIGHT, ONE_BY_ONE } from './durable-commits.js';
+import { BATCH_1000, IN_FLIGHT } from './durable-commits.js';
 import { KEYS, uniform } from './key-sets.js';
+import { callersSetting } from './memory-operations.js';
 
 export const relaxedCommits: BenchCase = {
   id: 'relaxed_commits',
@@ -14,7 +15,9 @@ export const relaxedCommits: BenchCase = {
     'As durable commits, but acknowledged when every process can see it: a crash of the process loses nothing, a power cut may.',
   run: async (context) => {
     const callers = [{ setting: IN_FLIGHT, operation: 'commit', keys: uniform, callers: 1000 }] as const;
-    const oneByOne = [{ setting: ONE_BY_ONE, operation: 'commit', keys: uniform, callers: 1 }] as const;
+    const oneByOne = [
+      { setting: callersSetting(1), operation: 'commit', keys: uniform, callers: 1 },
+    ] as const;
     return context.compare([
       ...(await context.contend(lmdbNative, 'relaxed', callers)),
       ...(await context.contend(lmdbTypeScript, 'relaxed', callers)),

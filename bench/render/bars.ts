@@ -8,11 +8,13 @@ import { groupsOf } from './verdict.js';
 
 const WIDTH = 960;
 /** Where the axis begins, and what is kept for the figures at its end. */
-const LABELS = 330;
+const LABELS = 340;
 const VALUES = 90;
 const ROW = 24;
 const HEAD = 30;
 const AXIS = 42;
+/** The axis begins below the least value by at least this, so that the shortest bar can be seen. */
+const ROOM = 0.8;
 
 interface Bar {
   readonly result: Result;
@@ -24,7 +26,7 @@ export function barChart(each: CaseReport): string {
   const groups = groupsOf(each)
     .map((group) => group.flatMap((result) => barOf(each, result) ?? []))
     .filter((group) => group.length > 0);
-  const ends = groups.flat().flatMap(({ spread: { low, high } }) => [low, high]);
+  const ends = groups.flat().flatMap(({ spread: { low, high } }) => [low * ROOM, high]);
   if (ends.length === 0) return '';
   const { ticks, position } = logScale(ends, LABELS, WIDTH - VALUES);
 
@@ -52,13 +54,17 @@ export function barChart(each: CaseReport): string {
   });
   const unit =
     each.chart === 'rates' ? 'operations per second, more is better' : `${each.unit}, less is better`;
-  const caption = `${unit}; logarithmic; the line goes from the least to the greatest round`;
+  const caption = `${unit}; logarithmic; thin line: least to greatest round`;
   return element(
     'svg',
     { viewBox: `0 0 ${WIDTH} ${bottom + AXIS}`, role: 'img', 'aria-label': each.title },
     ...grid,
     ...rows,
-    element('text', { x: LABELS, y: bottom + 34, class: 'tick' }, escapeText(caption)),
+    element(
+      'text',
+      { x: WIDTH - VALUES, y: bottom + 34, class: 'tick', 'text-anchor': 'end' },
+      escapeText(caption),
+    ),
   );
 }
 

@@ -14,11 +14,11 @@ export function renderHtml(report: Report): string {
   const wins = otherWins(report);
   const measured = report.goals.filter(({ met }) => met !== null);
   const passed = measured.filter(({ met }) => met === true).length;
+  const missing = report.goals.length - measured.length;
+  const unmeasured = missing === 0 ? '' : `; not measured: ${missing}`;
   const body = [
     '<h1>wafstate benchmark report</h1>',
-    paragraph(
-      `${passed} of ${measured.length} measured goals passed; ${report.goals.length - measured.length} were not measured.`,
-    ),
+    paragraph(`${passed} of ${measured.length} measured goals passed${unmeasured}.`),
     ...(note === undefined ? [] : [element('p', { class: 'caution' }, escapeText(note))]),
     contents(report),
     '<h2 id="goals">Goals</h2>',

@@ -40,7 +40,7 @@ export const betterSqlite3: Subject = {
       return undefined;
     };
     return {
-      operations: { commit, counter: commit },
+      operations: { commit },
       seed: async (keys) => {
         database.transaction(() => {
           for (const key of keys) insert.run(key);

@@ -42,7 +42,7 @@ export const lmdbJson: Subject = {
         database.put(key, record);
       });
     return {
-      operations: { commit, counter: commit },
+      operations: { commit },
       seed: async (keys) => {
         database.transactionSync(() => {
           for (const key of keys) database.putSync(key, newRecord(Date.now()));

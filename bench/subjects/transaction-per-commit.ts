@@ -31,7 +31,7 @@ export const transactionPerCommit: Subject = {
       return undefined;
     };
     return {
-      operations: { commit, counter: commit },
+      operations: { commit },
       seed: async (keys) => {
         database.transactionSync(() => {
           for (const key of keys) database.putSync(key, counterRecord(key));

@@ -14,7 +14,7 @@ function commits(
 ): CaseReport {
   return reportCase('durable_commits', [
     rate('lmdb-native', '1,000 in flight', native),
-    rate('transaction-per-commit', 'one transaction each', single, 'other'),
+    rate('transaction-per-commit', '1 caller', single, 'other'),
     ...(limit === undefined
       ? []
       : [

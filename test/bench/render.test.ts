@@ -83,7 +83,7 @@ describe('report.html', () => {
       expect(page).toContain(title);
       expect(page).toContain(description);
     }
-    expect(page).toContain('1 of 2 measured goals passed; 1 were not measured.');
+    expect(page).toContain('1 of 2 measured goals passed; not measured: 1.');
     for (const verdict of ['>pass<', '>short<', '>not measured<']) expect(page).toContain(verdict);
     expect(page).toContain('the peer is better');
     expect(page).toContain('no &#60;redis-server&#62; &#38; co');
@@ -141,8 +141,8 @@ describe('logarithmic axis', () => {
     expect(position(1000)).toBe(300);
   });
 
-  it('has finer marks over a short range, and room below the least', () => {
-    expect(logScale([100, 900], 0, 1).ticks).toEqual([50, 100, 200, 500, 1000]);
-    expect(logScale([5], 0, 1).ticks).toEqual([2, 5]);
+  it('has finer marks over a short range', () => {
+    expect(logScale([120, 900], 0, 1).ticks).toEqual([100, 200, 500, 1000]);
+    expect(logScale([100], 0, 1).ticks).toEqual([100, 200]);
   });
 });
