@@ -1,5 +1,6 @@
 #include "core/environment_sweep.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -29,7 +30,8 @@ class Sweeper {
 
  private:
   Fault Examine(const SweepBudget& budget, EnvironmentSweepResult& result);
-  void Judge(Bytes key, Bytes stored, EnvironmentSweepResult& result, std::size_t& variables);
+  // False where the record has more variables than are left of the budget: then it was not looked at.
+  [[nodiscard]] bool Judge(Bytes key, Bytes stored, EnvironmentSweepResult& result, std::size_t& variables);
   Fault Execute(const EnvironmentSweepResult& result);
 
   WriteTransaction& transaction_;
@@ -59,13 +61,11 @@ Fault Sweeper::Examine(const SweepBudget& budget, EnvironmentSweepResult& result
   MDB_val value;
   code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
   if (code == 0 && Equal(FromValue(key), cursor_)) code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-  std::size_t variables = 0;
+  std::size_t variables = budget.variables;
   Bytes last;
   while (code == 0 && result.records_examined < budget.records &&
-         (result.records_examined == 0 || variables < budget.variables)) {
+         Judge(FromValue(key), FromValue(value), result, variables)) {
     last = FromValue(key);
-    ++result.records_examined;
-    Judge(last, FromValue(value), result, variables);
     code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
   }
   mdb_cursor_close(cursor);
@@ -79,20 +79,24 @@ Fault Sweeper::Examine(const SweepBudget& budget, EnvironmentSweepResult& result
   return {};
 }
 
-void Sweeper::Judge(Bytes key, Bytes stored, EnvironmentSweepResult& result, std::size_t& variables) {
+bool Sweeper::Judge(Bytes key, Bytes stored, EnvironmentSweepResult& result, std::size_t& variables) {
   const std::uint64_t revision = NextRevision(revision_);
   Buffer swept;
   const SweepResult swept_record = Sweep(stored, now_, revision, swept);
-  variables += swept_record.variables_examined;
+  // A record is never split, and one is always looked at.
+  if (swept_record.variables_examined > variables && result.records_examined > 0) return false;
+  variables -= std::min(variables, swept_record.variables_examined);
+  ++result.records_examined;
   const bool rewritten = swept_record.outcome == SweepOutcome::kRewritten;
-  if (swept_record.outcome == SweepOutcome::kUnchanged) return;
+  if (swept_record.outcome == SweepOutcome::kUnchanged) return true;
   // Revisions used up: the record waits for its end as it is, since two states under one revision would be
   // worse.
-  if (rewritten && revision > kMaxRevision) return;
+  if (rewritten && revision > kMaxRevision) return true;
   if (rewritten) revision_ = revision;
   result.records_removed += rewritten ? 0 : 1;
   result.variables_removed += swept_record.variables_removed;
   sentences_.push_back({.key = {key.begin(), key.end()}, .record = std::move(swept)});
+  return true;
 }
 
 Fault Sweeper::Execute(const EnvironmentSweepResult& result) {
