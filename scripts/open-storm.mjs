@@ -59,8 +59,11 @@ function burn() {
   setImmediate(burn);
 }
 
+const children = new Set();
+
 function start(role, share) {
   const child = fork(FILE, ['--role', role, '--share', JSON.stringify(share)]);
+  children.add(child);
   const report = new Promise((resolve) => child.on('message', resolve));
   const ended = new Promise((resolve, reject) => {
     child.on('error', reject);
@@ -69,11 +72,18 @@ function start(role, share) {
   return { child, report, ended };
 }
 
+/** Resolves to the first exit code that is not 0. */
 async function runCommandLines(path, times, implementation) {
   const env = { ...process.env, WAFSTATE_NATIVE: implementation === 'native' ? 'require' : '0' };
   for (let index = 0; index < times; index++) {
-    await promisify(execFile)(process.execPath, [COMMAND_LINE, 'stats', '--path', path], { env });
+    try {
+      await promisify(execFile)(process.execPath, [COMMAND_LINE, 'stats', '--path', path], { env });
+    } catch (error) {
+      console.error(error.stderr);
+      return error.code;
+    }
   }
+  return 0;
 }
 
 /** The sum over all records, each of which the scan has decoded and verified. */
@@ -104,7 +114,7 @@ async function storm(options, implementation, durability) {
   const open = { path: join(directory, 'state'), mapSize: 2 ** 28, implementation, durability };
   try {
     await (await openLmdb(open)).close();
-    const burning = Array.from({ length: burners }, () => start('burn', {}));
+    for (let burner = 0; burner < burners; burner++) start('burn', {});
     const writing = Array.from({ length: writers }, (_, writer) => start('write', { open, writer }));
     const commandLines = existsSync(COMMAND_LINE) ? Math.min(options.commandLines, opens) : 0;
     const begin = performance.now();
@@ -115,11 +125,10 @@ async function storm(options, implementation, durability) {
       runCommandLines(open.path, commandLines, implementation),
     ]);
     const seconds = (performance.now() - begin) / 1000;
-    for (const { child } of writing) child.send('stop');
+    for (const { child } of writing) if (child.connected) child.send('stop');
     const reports = await Promise.all(writing.map(({ report, ended }) => Promise.race([report, ended])));
     await Promise.all(writing.map(({ ended }) => ended));
-    for (const { child } of burning) child.kill('SIGKILL');
-    const failed = endings.filter((code) => code !== undefined && code !== 0);
+    const failed = endings.filter((code) => code !== 0);
     const broken = reports.filter((report) => report.acknowledged === undefined);
     const acknowledged = reports.reduce(
       (total, report) => total + (report.acknowledged ?? []).reduce((a, b) => a + b, 0),
@@ -133,6 +142,8 @@ async function storm(options, implementation, durability) {
     );
     if (sum !== acknowledged || vanished + damaged + failed.length + broken.length > 0) process.exitCode = 1;
   } finally {
+    for (const child of children) child.kill('SIGKILL');
+    children.clear();
     rmSync(directory, { recursive: true });
   }
 }

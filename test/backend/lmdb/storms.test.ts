@@ -29,10 +29,11 @@ describe.each(IMPLEMENTATIONS)('many at once, %s', (implementation) => {
     expect(output).toMatch(/4 threads x 1000 = 4000,.*3 processes x 500 = 1500,/s);
   });
 
-  it('opening beside writers harms nobody', async () => {
-    const counts = ['--opens', '24', '--writers', '2', '--burners', '1', '--command-lines', '2'];
-    const output = await script('open-storm', '--implementation', implementation, ...counts);
-    expect(output.match(/ 0 not seen at once, 0 damaged records, 0 processes failed/g)).toHaveLength(2);
+  it.each(['durable', 'relaxed'])('opening beside %s writers harms nobody', async (durability) => {
+    const counts = ['--opens', '16', '--writers', '2', '--burners', '1', '--command-lines', '1'];
+    const options = ['--implementation', implementation, '--durability', durability];
+    const output = await script('open-storm', ...options, ...counts);
+    expect(output).toMatch(/ 0 not seen at once, 0 damaged records, 0 processes failed/);
   });
 
   it('a process that exits in the middle of batches ends', async () => {
