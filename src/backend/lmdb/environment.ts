@@ -66,3 +66,19 @@ export function readersFull(maxReaders: number): WafStateError {
     { details: { option: 'maxReaders', limit: maxReaders } },
   );
 }
+
+export function foreignEnvironment(): WafStateError {
+  return new WafStateError(
+    'corrupt_data',
+    'openLmdb: the environment has no note by wafstate: it belongs to another program; choose another path',
+    { details: { option: 'path' } },
+  );
+}
+
+export function otherFormat(ours: number, theirs: number): WafStateError {
+  return new WafStateError(
+    'corrupt_data',
+    `openLmdb: the environment has format ${theirs}, this wafstate reads format ${ours}; use the version that made it, or choose another path`,
+    { details: { option: 'path', limit: ours, actual: theirs } },
+  );
+}

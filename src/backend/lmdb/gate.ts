@@ -1,3 +1,4 @@
+import { PACKAGE_GATE_MAP_BYTES } from './layout.js';
 import { openPackageEnvironment, type PackageEnvironment } from './lmdb-package.js';
 
 /**
@@ -18,7 +19,9 @@ export class Gate {
 
   /** `directory` was checked by `preflight`. */
   static open(directory: string, options: { readonly maxReaders: number; readonly mode: number }): Gate {
-    return new Gate(openPackageEnvironment(directory, { ...options, mapSize: 2 ** 20, relaxed: true }));
+    return new Gate(
+      openPackageEnvironment(directory, { ...options, mapSize: PACKAGE_GATE_MAP_BYTES, relaxed: true }),
+    );
   }
 
   /** Runs `action` while no other process opens or writes. Waits for whoever does; a throw lets go, too. */

@@ -23,6 +23,10 @@ export const DATA_FILE = 'data.mdb';
 export const LOCK_FILE = 'lock.mdb';
 export const GATE_DIRECTORY = 'gate';
 
+/** How much of the gate each implementation maps. It tells in /proc/self/maps which one has an environment open. */
+export const PACKAGE_GATE_MAP_BYTES = 2 ** 20;
+export const NATIVE_GATE_MAP_BYTES = 2 ** 17;
+
 export const ENVIRONMENT_KEY = '\x00\x01' as ByteString;
 export const REVISION_KEY = '\x00\x02' as ByteString;
 export const CURSOR_KEY = '\x00\x03' as ByteString;
@@ -38,7 +42,7 @@ export const MAX_KEY_BYTES = 1978;
 export type Durability = 'durable' | 'relaxed';
 
 const ENVIRONMENT_MAGIC = 'WE';
-const ENVIRONMENT_FORMAT = 1;
+export const ENVIRONMENT_FORMAT = 1;
 const DURABILITIES: readonly Durability[] = ['durable', 'relaxed'];
 
 export function encodeEnvironment(durability: Durability): Uint8Array {
@@ -49,12 +53,12 @@ export function encodeEnvironment(durability: Durability): Uint8Array {
   ]);
 }
 
-/** The durability noted in the environment; undefined where the bytes are not such a note, or a later format's. */
-export function decodeEnvironment(bytes: Uint8Array): Durability | undefined {
-  if (bytes.byteLength !== 4 || String.fromCharCode(bytes[0] ?? 0, bytes[1] ?? 0) !== ENVIRONMENT_MAGIC)
-    return undefined;
-  if (bytes[2] !== ENVIRONMENT_FORMAT) return undefined;
-  return DURABILITIES[(bytes[3] ?? 0) - 1];
+/** The durability noted in the environment, or the number of another format; undefined where the bytes are no such note. */
+export function decodeEnvironment(bytes: Uint8Array): Durability | { readonly format: number } | undefined {
+  const [first = 0, second = 0, format = 0, durability = 0] = bytes;
+  if (bytes.byteLength < 4 || String.fromCharCode(first, second) !== ENVIRONMENT_MAGIC) return undefined;
+  if (format !== ENVIRONMENT_FORMAT) return { format };
+  return bytes.byteLength === 4 ? DURABILITIES[durability - 1] : undefined;
 }
 
 /** lock.mdb as liblmdb lays it out: a header of 272 bytes that holds the first reader, then 64 bytes for each other. */

@@ -1,6 +1,6 @@
 import { WafStateError } from '../../contract/errors.js';
 import { corruptRecord } from '../../record/refusal.js';
-import { readersFull } from './environment.js';
+import { foreignEnvironment, otherFormat, readersFull } from './environment.js';
 import { NATIVE_FAILURE, type NativeFailure } from './native-addon.js';
 
 const OPTIONS = ['mapSize', 'durability', 'maxReaders', 'readOnly'] as const;
@@ -26,12 +26,9 @@ export function nativeError(failure: NativeFailure): WafStateError {
         { details: { option: 'durability' } },
       );
     case NATIVE_FAILURE.foreign:
+      return foreignEnvironment();
     case NATIVE_FAILURE.format_version:
-      return new WafStateError(
-        'corrupt_data',
-        'openLmdb: the environment has no note by wafstate that this version can read: it belongs to another program or a later version; choose another path',
-        { details: { option: 'path', ...(actual !== 0 && { actual }) } },
-      );
+      return otherFormat(limit, actual);
     case NATIVE_FAILURE.absent:
       return new WafStateError(
         'not_found',

@@ -10,6 +10,7 @@ import type { NativeEnvironmentAddon } from './native-addon.js';
 import { NativeEnvironment, openNatively } from './native-environment.js';
 import { type LmdbOptions, type ResolvedLmdbOptions, resolveLmdbOptions } from './options.js';
 import { preflight } from './preflight.js';
+import { libraryOf, requireOneLibrary } from './process-holder.js';
 import { claim, isOpen } from './registry.js';
 import { TypeScriptEnvironment } from './typescript-environment.js';
 import { openByPackage } from './typescript-opening.js';
@@ -32,7 +33,11 @@ export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
   const { directory, gate } = preflight(resolved, isOpen);
   const { mapSize, maxReaders, mode, durability, readOnly } = resolved;
   const implementation = addon === undefined ? 'typescript' : 'native';
-  const unclaim = claim(directory, { implementation, mapSize, maxReaders, durability, readOnly });
+  const library = libraryOf(implementation);
+  if (!isOpen(directory)) {
+    requireOneLibrary(directory, implementation, addon?.environmentIsOpen(directory) === true);
+  }
+  const unclaim = claim(directory, { implementation, library, mapSize, maxReaders, durability, readOnly });
   const guard = new ExitGuard();
   const release = (): void => {
     guard.release();

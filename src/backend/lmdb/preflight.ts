@@ -18,6 +18,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { type ErrorCode, WafStateError } from '../../contract/errors.js';
 import { inspectDataFile } from './data-file.js';
+import { refuseNetworkFileSystem } from './file-system.js';
 import { DATA_FILE, GATE_DIRECTORY, LOCK_FILE, lockFileBytes } from './layout.js';
 import type { ResolvedLmdbOptions } from './options.js';
 
@@ -50,6 +51,7 @@ export function preflight(
   const gate = join(directory, GATE_DIRECTORY);
   const environment = { directory, gate };
   if (isOpen(directory)) return environment;
+  refuseNetworkFileSystem(directory);
   const data = join(directory, DATA_FILE);
   const made = checkFile(data, 'path') !== undefined && inspectDataFile(data) === 'environment';
   if (!made && (!options.create || options.readOnly)) {

@@ -3,6 +3,8 @@ import { WafStateError } from '../../contract/errors.js';
 /** How this thread has an environment open. */
 export interface Opening {
   readonly implementation: 'native' | 'typescript';
+  /** The file of the liblmdb: two copies of the package in one process may have two of them. */
+  readonly library: string;
   readonly mapSize: number;
   readonly maxReaders: number;
   readonly durability: string;

@@ -1,6 +1,13 @@
 import { WafStateError } from '../../contract/errors.js';
+import { foreignEnvironment, otherFormat } from './environment.js';
 import { Gate } from './gate.js';
-import { type Durability, decodeEnvironment, ENVIRONMENT_KEY, encodeEnvironment } from './layout.js';
+import {
+  type Durability,
+  decodeEnvironment,
+  ENVIRONMENT_FORMAT,
+  ENVIRONMENT_KEY,
+  encodeEnvironment,
+} from './layout.js';
 import { openPackageEnvironment, type PackageEnvironment } from './lmdb-package.js';
 import { readNewest } from './typescript-read.js';
 
@@ -64,13 +71,8 @@ function requireDurability(data: PackageEnvironment, durability: Durability): vo
   const bytes = data.getBinaryFast(ENVIRONMENT_KEY);
   const noted = bytes === undefined ? undefined : decodeEnvironment(bytes.subarray(0, bytes.length));
   if (noted === durability) return;
-  if (noted === undefined) {
-    throw new WafStateError(
-      'corrupt_data',
-      'openLmdb: the environment has no note by wafstate that this version can read: it belongs to another program or a later version; choose another path',
-      { details: { option: 'path' } },
-    );
-  }
+  if (noted === undefined) throw foreignEnvironment();
+  if (typeof noted === 'object') throw otherFormat(ENVIRONMENT_FORMAT, noted.format);
   throw new WafStateError(
     'invalid_option',
     `openLmdb: the environment was made with durability '${noted}', not '${durability}'; open it with that, or choose another path`,

@@ -205,6 +205,30 @@ describe.each(IMPLEMENTATIONS)('a path that %s LMDB must not see', (implementati
     await backend.close();
   });
 
+  it('has another format, or no note by wafstate', async () => {
+    const path = fresh();
+    await makeEnvironment(path, { implementation });
+    const file = join(path, 'data.mdb');
+    const rewrite = (from: string, to: string): void => {
+      // Latin-1 keeps every byte as it is.
+      const bytes = readFileSync(file, 'latin1').replaceAll(from, to);
+      writeFileSync(file, bytes, 'latin1');
+    };
+    rewrite('\0\x01WE\x01\x01', '\0\x01WE\x07\x01');
+    for (const readOnly of [false, true]) {
+      await expectRefusal(
+        { path, readOnly },
+        'corrupt_data',
+        /the environment has format 7, this wafstate reads format 1; use the version that made it/,
+      );
+    }
+    rewrite('\0\x01WE\x07\x01', '\0\x01XX\x01\x01');
+    await expectRefusal({ path }, 'corrupt_data', /has no note by wafstate: it belongs to another program/);
+    rewrite('\0\x01XX\x01\x01', '\0\x01WE\x01\x01');
+    opened = await openLmdb({ path, mapSize: 2 ** 24, implementation });
+    expect(opened.loadSync(RECORD, NOW, DEFAULT_LIMITS).revision).toBeGreaterThan(0);
+  });
+
   it('is open in this process in another way', async () => {
     const path = fresh();
     opened = await openLmdb({ path, mapSize: 2 ** 24, implementation });
