@@ -25,7 +25,8 @@ import type { WriterSetup } from './writer-task.js';
  * commits are in flight. The same environment may be opened by several threads, or several times by one, with the same options.
  *
  * Rejects with `invalid_option`, `not_found`, `permission_denied`, `corrupt_data` (no environment of this format, or a damaged
- * one), `capacity_exceeded` (disk), `missing_feature` (`implementation: 'native'` without the addon) or `unavailable`.
+ * one), `capacity_exceeded` (disk), `missing_feature` (`implementation: 'native'` without the addon), `unavailable`, or `writer_lost`
+ * where another process holds the gate for longer than `writerTimeout`.
  */
 export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
   const resolved = resolveLmdbOptions(options);

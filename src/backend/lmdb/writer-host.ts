@@ -40,7 +40,11 @@ export class WriterHost {
   #sequence = 0;
   #outstanding = 0;
   #watchdog: NodeJS.Timeout | undefined;
+  /** The first half of the timeout has gone by without an answer. */
+  #suspected = false;
   #lost: WafStateError | undefined;
+  /** Who waits for an answer that a lost writer will never give. */
+  readonly #waiting = new Set<(error: WafStateError) => void>();
 
   constructor(options: WriterHostOptions) {
     this.#options = options;
@@ -66,22 +70,25 @@ export class WriterHost {
     try {
       await this.#answer({ type: 'open' });
     } catch (error) {
-      await this.#pool.close();
+      await this.#end();
       throw error;
     }
   }
 
   /** Never rejects. The batch is handed over and must not be touched again. */
-  async execute(batch: Uint8Array<ArrayBuffer>): Promise<BatchOutcome> {
+  execute(batch: Uint8Array<ArrayBuffer>): Promise<BatchOutcome> {
     const sequence = ++this.#sequence;
-    try {
-      const answer = await this.#run({ type: 'batch', sequence, batch }, [batch.buffer]);
+    return this.#watched(async () => {
+      let answer: WriterAnswer;
+      try {
+        answer = await this.#run({ type: 'batch', sequence, batch }, [batch.buffer]);
+      } catch {
+        // Only the thread's death comes here: what goes wrong inside it is in the answer.
+        return this.#fate(sequence);
+      }
       if (answer instanceof Uint8Array) return { type: 'replied', reply: answer };
       return isFailure(answer) ? { type: 'refused', error: errorOf(answer) } : { type: 'not_executed' };
-    } catch {
-      // Only the thread's death comes here: what goes wrong inside it is in the answer.
-      return this.#fate(sequence);
-    }
+    });
   }
 
   async cleanup(task: Omit<Extract<WriterTask, { type: 'cleanup' }>, 'type'>): Promise<SweepAnswer> {
@@ -98,31 +105,50 @@ export class WriterHost {
     try {
       await this.#answer({ type: 'close' });
     } finally {
-      await this.#pool.close();
+      await this.#end();
     }
   }
 
+  /** REQUIRES: nothing is outstanding, unless the writer is lost: the pool would wait for it. */
+  async #end(): Promise<void> {
+    if (this.#lost === undefined) await this.#pool.close();
+  }
+
+  /** Rejects with `writer_lost` once the writer is. */
   async #answer(task: WriterTask): Promise<WriterAnswer> {
     if (this.#lost !== undefined) throw this.#lost;
-    let answer: WriterAnswer;
-    try {
-      answer = await this.#run(task, []);
-    } catch (cause) {
-      throw new WafStateError(
-        'unavailable',
-        `the writer thread died during ${task.type}; it was replaced, try again`,
-        { cause },
-      );
-    }
+    const answer = await this.#watched(() => this.#untilLost(task));
     if (isFailure(answer)) throw errorOf(answer);
     return answer;
   }
 
-  async #run(task: WriterTask, transferList: ArrayBuffer[]): Promise<WriterAnswer> {
+  #untilLost(task: WriterTask): Promise<WriterAnswer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.add(reject);
+      this.#run(task, [])
+        .then(resolve, (cause) =>
+          reject(
+            new WafStateError(
+              'unavailable',
+              `the writer thread died during ${task.type}; it was replaced, try again`,
+              { cause },
+            ),
+          ),
+        )
+        .finally(() => this.#waiting.delete(reject));
+    });
+  }
+
+  #run(task: WriterTask, transferList: ArrayBuffer[]): Promise<WriterAnswer> {
+    return this.#pool.run(task, { transferList }) as Promise<WriterAnswer>;
+  }
+
+  async #watched<T>(work: () => Promise<T>): Promise<T> {
     this.#outstanding++;
-    this.#watch();
+    // What comes later is no sign of life: only who has nothing to wait for begins the watch.
+    if (this.#watchdog === undefined) this.#watch();
     try {
-      return await (this.#pool.run(task, { transferList }) as Promise<WriterAnswer>);
+      return await work();
     } finally {
       this.#outstanding--;
       this.#watch();
@@ -131,25 +157,37 @@ export class WriterHost {
 
   /** Any answer is a sign of life, so the watch begins anew with each. */
   #watch(): void {
-    if (this.#outstanding === 0) {
-      clearTimeout(this.#watchdog);
-      this.#watchdog = undefined;
-    } else if (this.#watchdog === undefined) {
-      this.#watchdog = setTimeout(() => this.#declareLost(), this.#options.timeout);
-      this.#watchdog.unref();
-    } else {
-      this.#watchdog.refresh();
+    clearTimeout(this.#watchdog);
+    this.#watchdog = undefined;
+    this.#suspected = false;
+    if (this.#outstanding > 0 && this.#lost === undefined) this.#wait();
+  }
+
+  #wait(): void {
+    this.#watchdog = setTimeout(() => this.#suspect(), this.#options.timeout / 2).unref();
+  }
+
+  /**
+   * In two halves: where this thread was blocked or the whole process was stopped, the first is over before the answer that lies
+   * ready was seen, and the second gives it time.
+   */
+  #suspect(): void {
+    if (this.#suspected) {
+      this.#declareLost();
+      return;
     }
+    this.#suspected = true;
+    this.#wait();
   }
 
   #declareLost(): void {
-    if (this.#lost !== undefined) return;
     this.#lost = new WafStateError(
       'writer_lost',
       `the LMDB writer gave no sign for ${this.#options.timeout / 1000} s (writerTimeout); restart this process, and any other that writes to the environment and hangs; reads go on`,
       { details: { option: 'writerTimeout', limit: this.#options.timeout } },
     );
     this.#options.onLost(this.#lost);
+    for (const reject of this.#waiting) reject(this.#lost);
   }
 
   async #fate(sequence: number): Promise<BatchOutcome> {

@@ -66,4 +66,31 @@ describe('the host of the writer thread', () => {
     expect(onLost).toHaveBeenCalledTimes(1);
     expect(await Promise.race([silent, 'still silent'])).toBe('still silent');
   });
+
+  it('takes no later task of a silent writer for a sign of life', async () => {
+    start(400);
+    void host.execute(HANG.slice());
+    const sweeps: Promise<unknown>[] = [];
+    const timer = setInterval(() => sweeps.push(host.sync().catch((error) => error.code)), 50);
+    await vi.waitFor(() => expect(onLost).toHaveBeenCalled(), { timeout: 20_000 });
+    clearInterval(timer);
+    expect(new Set(await Promise.all(sweeps))).toEqual(new Set(['writer_lost']));
+  });
+
+  it('ends an open that the writer does not answer', async () => {
+    start(100);
+    void host.execute(HANG.slice());
+    await expect(host.open()).rejects.toMatchObject({ code: 'writer_lost' });
+  });
+
+  it('does not blame the writer for a caller that was blocked longer than the timeout', async () => {
+    start(1000);
+    await host.execute(ECHO.slice());
+    const answer = host.execute(ECHO.slice());
+    // Behind the messages of this turn, so that timers come before the answer.
+    await new Promise((resolve) => setImmediate(resolve));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+    expect(await answer).toEqual({ type: 'replied', reply: ECHO });
+    expect(onLost).not.toHaveBeenCalled();
+  });
 });
