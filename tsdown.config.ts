@@ -20,7 +20,13 @@ export default defineConfig([
   {
     ...shared,
     format: 'esm',
-    entry: ['src/index.ts', 'src/*/index.ts', 'src/cli/main.ts', 'src/backend/lmdb/writer.ts'],
+    entry: [
+      'src/index.ts',
+      'src/*/index.ts',
+      'src/cli/main.ts',
+      'src/backend/lmdb/writer.ts',
+      'src/backend/lmdb/*-child.ts',
+    ],
     outExtensions: () => ({ js: '.js', dts: '.d.ts' }),
   },
   {

@@ -1,54 +1,62 @@
-import type { RecordName } from '../contract/space.js';
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CorruptEntry, IntegrityReport } from '../backend/lmdb/file/integrity.js';
+import { checkInProcess } from '../backend/lmdb/integrity-process.js';
+import { DATA_FILE } from '../backend/lmdb/layout.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
-import { describeRecord, STATE_OPTIONS, withState } from './state.js';
-import { Progress } from './terminal.js';
+import { describeRecord, STATE_OPTIONS } from './state.js';
+import { Progress, printable } from './terminal.js';
 
 export const VERIFY: CommandSpec = {
   name: 'verify',
-  summary: 'Reads every record and checks its checksum and structure.',
+  summary: 'Reads everything in a state directory, every page and every record, and tells what is damaged.',
   operands: [],
   options: { path: STATE_OPTIONS.path },
-  notes: `Ends with status 1 if a record is corrupt, and names it: 'wafstate delete' removes it, the others stay readable.
+  notes: `Ends with status 1 if anything is wrong, and names it. A corrupt record costs that record only: 'wafstate delete' removes
+it. Where the file itself is damaged, restore a backup, or save what is readable with 'wafstate export'. Reads the
+file without LMDB, in a process of its own, beside servers that write to it.
 
   wafstate verify --path ./state`,
 };
 
-/** A damaged file may hold any number of damaged records: those beyond this many are counted and not named. */
-const MAX_NAMED = 1000;
-
 export async function verify(args: Arguments): Promise<number> {
-  return withState(args, 'read', async ({ backend, now }) => {
-    const progress = new Progress();
-    const corrupt: { collection: string; application: string; key: string; reason: string }[] = [];
-    let [records, variables, corruptRecords] = [0, 0, 0];
-    let after: RecordName | undefined;
-    do {
-      const page = await backend.scan({ now, after, limit: 1000, hidden: true });
-      for (const { record, snapshot, error } of page.entries) {
-        records++;
-        if (snapshot !== undefined) variables += snapshot.variables.size;
-        else {
-          corruptRecords++;
-          if (corrupt.length < MAX_NAMED) corrupt.push({ ...describeRecord(record), reason: error.message });
-        }
-      }
-      after = page.next;
-      progress.update(() => `${records.toLocaleString('en')} records read`);
-    } while (after !== undefined);
-    progress.end();
+  const directory = realpathSync(args.text('path') as string);
+  const progress = new Progress();
+  const report = await checkInProcess(directory, (records) =>
+    progress.update(() => `${records.toLocaleString('en')} records read`),
+  );
+  progress.end();
+  const json = args.flag('json');
+  if ('failure' in report) {
+    if (json) process.stdout.write(`${JSON.stringify({ complete: false, failure: report.failure })}\n`);
+    else
+      process.stdout.write(`${join(directory, DATA_FILE)} could not be read to its end: ${report.failure}\n`);
+    return EXIT.finding;
+  }
+  process.stdout.write(json ? `${JSON.stringify(forPrograms(report))}\n` : forPeople(report));
+  return report.corruptRecords + report.damages === 0 ? EXIT.success : EXIT.finding;
+}
 
-    if (args.flag('json')) {
-      process.stdout.write(`${JSON.stringify({ records, variables, corruptRecords, corrupt })}\n`);
-    } else {
-      for (const { collection, application, key, reason } of corrupt) {
-        process.stdout.write(
-          `corrupt: ${collection} ${key}${application === '' ? '' : ` (application ${application})`}: ${reason}\n`,
-        );
-      }
-      process.stdout.write(
-        `${records} records with ${variables} variables read, ${corruptRecords} corrupt\n`,
-      );
-    }
-    return corruptRecords === 0 ? EXIT.success : EXIT.finding;
+function forPrograms({ corrupt, ...report }: IntegrityReport) {
+  return { complete: true, ...report, corrupt: corrupt.map(describeCorrupt) };
+}
+
+function forPeople(report: IntegrityReport): string {
+  const lines = report.corrupt.map((entry) => {
+    const { collection, application, key, reason } = describeCorrupt(entry);
+    return `corrupt: ${collection} ${key}${application === '' ? '' : ` (application ${application})`}: ${reason}`;
   });
+  for (const { page, what } of report.damage) lines.push(`damaged: page ${page} ${what}`);
+  lines.push(
+    `${report.records} records with ${report.variables} variables read, ${report.corruptRecords} corrupt; ` +
+      `${report.pages} pages, ${report.damages} faults in them`,
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+/** An entry whose key names no record has the collection `none`. */
+function describeCorrupt({ key, name, reason }: CorruptEntry) {
+  const described =
+    name === undefined ? { collection: 'none', application: '', key: printable(key) } : describeRecord(name);
+  return { ...described, reason };
 }

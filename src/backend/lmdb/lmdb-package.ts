@@ -18,6 +18,8 @@ export interface PackageEnvironment {
   /** The next read sees the newest commit: without it, it may see the one of the last event loop turn. */
   resetReadTxn(): void;
   getRange(options: PackageRange): Iterable<{ readonly key: ByteString; readonly value: Uint8Array }>;
+  /** Takes the newest snapshot and keeps it until `done`: its pages are not used again meanwhile. */
+  useReadTransaction(): { done(): void };
   getStats(): PackageStats;
   /** Frees the slots that dead processes left in the reader table. */
   readerCheck(): number;

@@ -5,6 +5,7 @@ import { loadAddon, nativeStatus } from '../../record/addon.js';
 import type { Environment } from './environment.js';
 import { ExitGuard } from './exit-guard.js';
 import { GroupCommit } from './group-commit.js';
+import { requireIntegrity } from './integrity-process.js';
 import { Lmdb, type LmdbBackend } from './lmdb-backend.js';
 import type { NativeEnvironmentAddon } from './native-addon.js';
 import { NativeEnvironment, openNatively } from './native-environment.js';
@@ -32,6 +33,7 @@ export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
   const resolved = resolveLmdbOptions(options);
   const addon = chooseAddon(resolved);
   const { directory, gate } = preflight(resolved, isOpen);
+  if (resolved.integrity === 'full') await requireIntegrity(directory);
   const { mapSize, maxReaders, mode, durability, readOnly } = resolved;
   const implementation = addon === undefined ? 'typescript' : 'native';
   const library = libraryOf(implementation);

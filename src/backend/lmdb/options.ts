@@ -32,6 +32,12 @@ export interface LmdbOptions {
   readonly directoryMode?: number | undefined;
   /** Make the environment, and the last component of its path, where there is none. Default true. */
   readonly create?: boolean | undefined;
+  /**
+   * `none` (default): meta pages, length of the file and the roots of its trees are checked before liblmdb sees it. `full`: everything is read
+   * and checked by another process first, every page and every record, and any fault refuses the open with `corrupt_data`.
+   * Costs a start of Node and a second for some 100 MiB; the environment may be in use by other processes meanwhile.
+   */
+  readonly integrity?: 'none' | 'full' | undefined;
   /** Refuse commits and cleanups; no writer is started, nothing is made. Default false. */
   readonly readOnly?: boolean | undefined;
   /** Seconds between two sweeps of what has expired, up to 86400; default 60, 0 = none. One process at a time sweeps. */
@@ -72,6 +78,7 @@ const NAMES = [
   'path',
   'durability',
   'create',
+  'integrity',
   'readOnly',
   'clock',
   'implementation',
@@ -98,6 +105,7 @@ export function resolveLmdbOptions(options: LmdbOptions): ResolvedLmdbOptions {
     mode: number('mode'),
     directoryMode: number('directoryMode'),
     create: booleanOption(OWNER, 'create', options.create, true),
+    integrity: choiceOption(OWNER, 'integrity', options.integrity, ['none', 'full']),
     readOnly: booleanOption(OWNER, 'readOnly', options.readOnly, false),
     cleanupInterval: number('cleanupInterval'),
     clock: clockOption(options.clock),

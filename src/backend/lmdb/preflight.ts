@@ -53,7 +53,7 @@ export function preflight(
   if (isOpen(directory)) return environment;
   refuseNetworkFileSystem(directory);
   const data = join(directory, DATA_FILE);
-  const made = checkFile(data, 'path') !== undefined && inspectDataFile(data) === 'environment';
+  const made = checkFile(data, 'path') !== undefined && inspectDataFile(data, 'records') === 'environment';
   if (!made && (!options.create || options.readOnly)) {
     throw pathError(
       'not_found',
@@ -63,7 +63,7 @@ export function preflight(
   makeDirectory(gate, options.directoryMode);
   requireAccess(gate);
   const gateData = join(gate, DATA_FILE);
-  if (checkFile(gateData, 'gate') !== undefined) inspectDataFile(gateData);
+  if (checkFile(gateData, 'gate') !== undefined) inspectDataFile(gateData, 'gate');
   requireFreeSpace(
     directory,
     (made ? 0 : FIRST_PAGES_BYTES) + missingLockBytes([directory, gate], options.maxReaders),

@@ -30,24 +30,8 @@ export interface OpenedByPackage {
  * `invalid_option` where it was made with another, or holds something else.
  */
 export async function openByPackage(opening: TypeScriptOpening, create: boolean): Promise<OpenedByPackage> {
-  const { durability, mapSize, maxReaders, mode } = opening;
-  const gate = attempt('the gate', () => Gate.open(opening.gate, { maxReaders, mode }));
-  let data: PackageEnvironment;
-  try {
-    data = gate.inside(() =>
-      attempt('the environment', () =>
-        openPackageEnvironment(opening.directory, {
-          mapSize,
-          maxReaders,
-          mode,
-          relaxed: durability === 'relaxed',
-        }),
-      ),
-    );
-  } catch (error) {
-    await gate.close();
-    throw error;
-  }
+  const { data, gate } = await openUnread(opening);
+  const { durability, maxReaders } = opening;
   try {
     if (create) gate.inside(() => data.transactionSync(() => noteDurability(data, durability)));
     else readNewest(data, maxReaders, () => requireDurability(data, durability));
@@ -57,6 +41,28 @@ export async function openByPackage(opening: TypeScriptOpening, create: boolean)
     throw error;
   }
   return { data, gate };
+}
+
+/** The same without a look at what the environment holds: no page of a tree is read. */
+export async function openUnread(opening: TypeScriptOpening): Promise<OpenedByPackage> {
+  const { durability, mapSize, maxReaders, mode } = opening;
+  const gate = attempt('the gate', () => Gate.open(opening.gate, { maxReaders, mode }));
+  try {
+    const data = gate.inside(() =>
+      attempt('the environment', () =>
+        openPackageEnvironment(opening.directory, {
+          mapSize,
+          maxReaders,
+          mode,
+          relaxed: durability === 'relaxed',
+        }),
+      ),
+    );
+    return { data, gate };
+  } catch (error) {
+    await gate.close();
+    throw error;
+  }
 }
 
 function noteDurability(data: PackageEnvironment, durability: Durability): void {

@@ -1,0 +1,80 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { type Damage, META_BYTES, type Meta, type MetaPair, readMetas, readPageSize } from './meta.js';
+import { PageSet } from './page-set.js';
+import type { TreeReader } from './tree.js';
+
+/** A writer that commits between two reads makes a sound file look torn: so often it is looked at again. */
+const ATTEMPTS = 100;
+
+/**
+ * data.mdb as a file, without liblmdb: nothing that it holds can crash the process. Reading it beside liblmdb, also in the same
+ * process, is harmless: the locks are on lock.mdb.
+ */
+export class DataFile {
+  readonly #descriptor: number;
+
+  private constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  /** Follows no symbolic link, and does not wait for the other end of a fifo. Throws the error of the system. */
+  static open(file: string): DataFile {
+    return new DataFile(openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK));
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+
+  /** The file's size, bytes. */
+  size(): number {
+    return fstatSync(this.#descriptor).size;
+  }
+
+  /** The meta pages, or what is wrong; undefined for a file that nobody has begun, as a process leaves it that was killed. */
+  metas(): MetaPair | Damage | undefined {
+    let before: Buffer | undefined;
+    let result: MetaPair | Damage | undefined;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const first = this.#read(0, META_BYTES);
+      if (first.byteLength === 0) return undefined;
+      const pageSize = readPageSize(first);
+      const second = typeof pageSize === 'number' ? this.#read(pageSize, META_BYTES) : Buffer.alloc(0);
+      result = typeof pageSize === 'number' ? readMetas(first, second) : pageSize;
+      const both = Buffer.concat([first, second]);
+      // Twice the same: nobody was writing meanwhile.
+      if (before?.equals(both) === true) return result;
+      before = both;
+    }
+    return result;
+  }
+
+  /** Whether no commit has come since `meta` was read. */
+  isNewest({ transaction }: Meta): boolean {
+    const now = this.metas();
+    return now === undefined || 'what' in now || now.newer.transaction === transaction;
+  }
+
+  /** For the tree of the records or of the free pages as of `meta`. */
+  reader(meta: Meta, integerKeys: boolean, reached = new PageSet()): TreeReader {
+    const { pageSize, lastPage, transaction } = meta;
+    const read = (page: number, bytes: number): Buffer | undefined => {
+      const position = page * pageSize;
+      if (position + bytes > this.size()) return undefined;
+      const buffer = this.#read(position, bytes);
+      return buffer.byteLength === bytes ? buffer : undefined;
+    };
+    return { pageSize, lastPage, transaction, integerKeys, reached, read };
+  }
+
+  #read(position: number, bytes: number): Buffer {
+    const buffer = Buffer.allocUnsafeSlow(bytes);
+    let filled = 0;
+    while (filled < bytes) {
+      const read = readSync(this.#descriptor, buffer, filled, bytes - filled, position + filled);
+      if (read === 0) break;
+      filled += read;
+    }
+    return buffer.subarray(0, filled);
+  }
+}
