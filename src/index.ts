@@ -25,6 +25,7 @@ export {
   type Incremented,
   type IncrementOptions,
   type Integer,
+  type KeyDigestOptions,
   type Scope,
   type Seconds,
   type Text,

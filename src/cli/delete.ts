@@ -2,30 +2,24 @@ import { lowerAscii } from '../contract/bytes.js';
 import { DEFAULT_LIMITS } from '../contract/limits.js';
 import type { Mutation } from '../contract/mutation.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
-import {
-  APPLICATION_OPTION,
-  argumentBytes,
-  describeRecord,
-  recordArgument,
-  STATE_OPTIONS,
-  withState,
-} from './state.js';
+import { argumentBytes, describeRecord, RECORD_OPTIONS, recordArgument, withState } from './state.js';
 
 export const DELETE: CommandSpec = {
   name: 'delete',
   summary: 'Removes a record, also a corrupt one, or one variable of it: how to end a block by hand.',
   operands: ['COLLECTION', 'KEY', 'VARIABLE?'],
-  options: { ...STATE_OPTIONS, ...APPLICATION_OPTION },
+  options: RECORD_OPTIONS,
   notes: `Ends with status 1 if there was no such record. Safe beside a live server.
 
   wafstate delete --path ./state ip 203.0.113.9 blocked
-  wafstate delete --path ./state session abc`,
+  wafstate delete --path ./state session abc
+  wafstate delete --path ./state user alice --key-secret-file ./state.secret`,
 };
 
 export async function remove(args: Arguments): Promise<number> {
-  const [collection, key, variable] = args.operands as [string, string, string?];
+  const variable = args.operands[2];
   return withState(args, 'write', async (state) => {
-    const record = recordArgument(state, collection, key);
+    const record = recordArgument(args, state.application);
     const mutation: Mutation =
       variable === undefined
         ? { type: 'removeRecord' }

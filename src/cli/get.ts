@@ -2,14 +2,7 @@ import { DEFAULT_LIMITS } from '../contract/limits.js';
 import type { Snapshot } from '../contract/snapshot.js';
 import { isExpired } from '../contract/variable.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
-import {
-  APPLICATION_OPTION,
-  describeRecord,
-  describeValue,
-  recordArgument,
-  STATE_OPTIONS,
-  withState,
-} from './state.js';
+import { describeRecord, describeValue, RECORD_OPTIONS, recordArgument, withState } from './state.js';
 import { columns, isoTime, printable } from './terminal.js';
 
 export const GET: CommandSpec = {
@@ -17,20 +10,19 @@ export const GET: CommandSpec = {
   summary: 'Shows one record: its facts and its variables.',
   operands: ['COLLECTION', 'KEY'],
   options: {
-    ...STATE_OPTIONS,
-    ...APPLICATION_OPTION,
+    ...RECORD_OPTIONS,
     all: { type: 'flag', help: 'expired variables and deadlines without a value too' },
   },
   notes: `Ends with status 1 if there is no such record.
 
   wafstate get --path ./state ip 203.0.113.9
-  wafstate get --path ./state session abc%00def --all --json`,
+  wafstate get --path ./state session abc%00def --all --json
+  wafstate get --path ./state user alice --key-secret-file ./state.secret`,
 };
 
 export async function get(args: Arguments): Promise<number> {
-  const [collection, key] = args.operands as [string, string];
   return withState(args, 'read', async (state) => {
-    const record = recordArgument(state, collection, key);
+    const record = recordArgument(args, state.application);
     const snapshot = await state.backend.load(record, state.now, DEFAULT_LIMITS, args.flag('all'));
     const name = describeRecord(record);
     if (args.flag('json')) {

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import type { LmdbBackend } from '../backend/lmdb/lmdb-backend.js';
 import { openLmdb } from '../backend/lmdb/open-lmdb.js';
+import { KeyDigest, secretBytes } from '../collections/key-digest.js';
 import { type ByteString, decodeText, encodeText, fromBytes } from '../contract/bytes.js';
 import { systemClock } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
@@ -24,6 +26,17 @@ export const APPLICATION_OPTION = {
     type: 'text',
     placeholder: 'ID',
     help: "application id of the records (default: none, or 'replay' in a replay's directory)",
+  },
+} as const satisfies Record<string, Option>;
+
+/** Of the commands that name one record. */
+export const RECORD_OPTIONS = {
+  ...STATE_OPTIONS,
+  ...APPLICATION_OPTION,
+  'key-secret-file': {
+    type: 'text',
+    placeholder: 'FILE',
+    help: "KEY was digested (option keyDigest of Collections) under the secret that is this file's content, every byte of it",
   },
 } as const satisfies Record<string, Option>;
 
@@ -78,8 +91,17 @@ export function collectionSpace(argument: string): number {
 }
 
 /** The record that `COLLECTION KEY` on the command line names. */
-export function recordArgument(state: State, collection: string, key: string): RecordName {
-  return { space: collectionSpace(collection), applicationId: state.application, key: argumentBytes(key) };
+export function recordArgument(args: Arguments, application: ByteString): RecordName {
+  const [collection, key] = args.operands as [string, string];
+  const name = {
+    space: collectionSpace(collection),
+    applicationId: application,
+    key: argumentBytes(key),
+  };
+  const file = args.text('key-secret-file');
+  if (file === undefined) return name;
+  const digest = new KeyDigest(secretBytes(readFileSync(file)));
+  return { ...name, key: digest.of(name.space, name.applicationId, name.key) };
 }
 
 /** A record's name for output; a key is opaque bytes, so it is percent-encoded where it is not plain ASCII. */

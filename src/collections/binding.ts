@@ -7,6 +7,7 @@ import { ABSENT, type RecordFacts, type Snapshot, type Variable } from '../contr
 import { type CollectionName, type RecordName, spaceName } from '../contract/space.js';
 import { applyToVariable, isVisible, OVERFLOW } from '../contract/variable.js';
 import { type CollectionFacts, updateRate } from './facts.js';
+import type { Settings } from './settings.js';
 
 const NO_MUTATIONS: readonly Mutation[] = [];
 
@@ -26,6 +27,9 @@ interface Publication {
  * what an earlier mutation has to leave.
  */
 export class Binding {
+  /** As the caller gave it. */
+  readonly key: ByteString;
+  /** As the engine has it: by the key itself, or by its digest. */
   readonly record: RecordName;
   readonly collection: CollectionName;
   /** The default sliding timeout, nanoseconds: what a new record gets. */
@@ -52,10 +56,11 @@ export class Binding {
   #erased = false;
   #viewedTimeout: bigint | undefined = undefined;
 
-  constructor(record: RecordName, timeout: bigint | undefined) {
-    this.record = record;
-    this.collection = spaceName(record.space) as CollectionName;
-    this.timeout = timeout;
+  constructor(space: number, key: ByteString, { applicationId, timeouts, keyDigests }: Settings) {
+    this.key = key;
+    this.record = { space, applicationId, key: keyDigests[space]?.of(space, applicationId, key) ?? key };
+    this.collection = spaceName(space) as CollectionName;
+    this.timeout = timeouts[space];
   }
 
   /** What a commit under optimistic revisions expects. */
@@ -148,7 +153,7 @@ export class Binding {
     this.#view(now);
     const stored = this.#erased ? undefined : this.#liveFacts(now);
     return {
-      key: decodeText(this.record.key),
+      key: decodeText(this.key),
       revision: stored === undefined ? 0 : this.#snapshot.revision,
       isNew: stored === undefined && this.failure === undefined,
       createTime: stored?.created ?? now,

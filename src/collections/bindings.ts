@@ -161,15 +161,14 @@ export class Bindings {
   /** The binding of this key: a new one, or the very one that is there already. */
   #place(space: number, key: Text): Binding {
     this.assertOpen();
-    const { limits, applicationId, timeouts } = this.#settings;
-    const bytes = toKey(key, limits, space);
+    const bytes = toKey(key, this.#settings.limits, space);
     const bound = this.#bound[space];
     if (bound === undefined) {
-      const binding = new Binding({ space, applicationId, key: bytes }, timeouts[space]);
+      const binding = new Binding(space, bytes, this.#settings);
       this.#bound[space] = binding;
       return binding;
     }
-    if (bound.record.key === bytes) return bound;
+    if (bound.key === bytes) return bound;
     throw new WafStateError(
       'already_bound',
       `the ${spaceName(space)} collection is bound to another key; each collection binds once in a transaction`,

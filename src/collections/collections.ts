@@ -85,9 +85,9 @@ export class Collections {
     options: IncrementOptions = {},
   ): Promise<Incremented> {
     refuseUnknownOptions('increment', options, ['by', 'window', 'limit']);
-    const { limits, clock, applicationId, timeouts } = this.#settings;
+    const { limits, clock } = this.#settings;
     const space = toPersistentSpace(collection, 'increment');
-    const record = { space, applicationId, key: toKey(key, limits, space) };
+    const bytes = toKey(key, limits, space);
     const variable = toName(name, limits);
     if (isFactName(variable)) {
       throw new WafStateError('invalid_mutation', `${variable} is a fact of the record and no counter`, {
@@ -96,7 +96,7 @@ export class Collections {
     }
     const delta = toInteger(options.by ?? 1, 'by');
     const limit = options.limit === undefined ? undefined : toInteger(options.limit, 'limit');
-    const binding = new Binding(record, timeouts[space]);
+    const binding = new Binding(space, bytes, this.#settings);
     binding.log.push({ type: 'add', name: variable, delta });
     let end: bigint | undefined;
     if (options.window !== undefined) {

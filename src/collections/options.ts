@@ -7,6 +7,7 @@ import { type Limits, resolveLimits } from '../contract/limits.js';
 import { choiceOption, numberOption, refuseUnknownOptions } from '../contract/options.js';
 import { COLLECTION_SPACES, type CollectionName, MAX_APPLICATION_ID_BYTES } from '../contract/space.js';
 import { type Text, toNanoseconds } from './input.js';
+import { type KeyDigestOptions, resolveKeyDigests } from './key-digest.js';
 import type { Settings } from './settings.js';
 
 export interface CollectionsOptions {
@@ -29,6 +30,11 @@ export interface CollectionsOptions {
    * fractions allowed, at most ten years. Default: none, a record stays as long as it has variables.
    */
   readonly timeouts?: Partial<Readonly<Record<CollectionName, number>>> | undefined;
+  /**
+   * Keep records under an HMAC-SHA-256 of their key instead of the key, by default those of session and user. `KEY`, `sessionId` and
+   * `userId` still give the key itself, within the transaction that was given it. Default: keys are stored as they are.
+   */
+  readonly keyDigest?: KeyDigestOptions | undefined;
 }
 
 const OWNER = 'Collections';
@@ -40,6 +46,7 @@ const OPTIONS = [
   'clock',
   'applicationId',
   'timeouts',
+  'keyDigest',
 ] as const satisfies readonly (keyof CollectionsOptions)[];
 
 const TEN_YEARS = 315_360_000;
@@ -75,15 +82,17 @@ export function resolveSettings(options: CollectionsOptions): Settings {
   }
   attach(backend, requiredFeatures);
   const { features } = backend;
+  const limits = resolveLimits(options.limits);
   return Object.freeze({
     backend,
-    limits: resolveLimits(options.limits),
+    limits,
     clock,
     applicationId: applicationId(options.applicationId),
     failOpen:
       choiceOption(OWNER, 'failurePolicy', options.failurePolicy, ['fail_closed', 'fail_open']) ===
       'fail_open',
     timeouts: timeoutsBySpace(options.timeouts ?? {}),
+    keyDigests: resolveKeyDigests(options.keyDigest, limits),
     rebasesServerSide: features.has('server_side_rebase'),
     commitsTogether: features.has('multi_record_atomicity'),
     keepsDeadlines: features.has('hard_deadlines'),

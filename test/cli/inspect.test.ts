@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Collections, type LmdbBackend, openLmdb } from 'wafstate';
 import { json, wafstate } from './program.js';
@@ -124,6 +124,31 @@ describe('delete', () => {
     expect(run('delete', 'ip', '198.51.100.1').status).toBe(0);
     expect(run('delete', 'ip', '198.51.100.1').status).toBe(1);
     expect(run('get', 'ip', '198.51.100.1').status).toBe(1);
+  });
+});
+
+describe('get and delete of a record under a digest', () => {
+  it('find it by the secret in a file, and not without', async () => {
+    const secret = Buffer.from('every byte of the file counts\n');
+    const file = join(mkdtempSync(join(tmpdir(), 'wafstate-secret-')), 'state.secret');
+    writeFileSync(file, secret, { mode: 0o600 });
+    const collections = new Collections({ backend, keyDigest: { secret } });
+    await collections.increment('user', 'alice', 'logins');
+    expect(run('get', 'user', 'alice').status).toBe(1);
+    const shown = run('get', 'user', 'alice', '--key-secret-file', file);
+    expect(shown.status).toBe(0);
+    expect(shown.stdout).toMatch(/logins +1/);
+    expect(shown.stdout).not.toContain('alice');
+    expect(run('delete', 'user', 'alice', '--key-secret-file', file).status).toBe(0);
+    expect(run('get', 'user', 'alice', '--key-secret-file', file).status).toBe(1);
+    const missing = run('get', 'user', 'alice', '--key-secret-file', `${file}.absent`);
+    expect(missing).toMatchObject({ status: 3, stderr: expect.stringContaining('ENOENT') });
+    writeFileSync(file, 'short');
+    expect(run('get', 'user', 'alice', '--key-secret-file', file)).toMatchObject({
+      status: 3,
+      stderr: expect.stringContaining('16 to 1024 bytes, got 5'),
+    });
+    rmSync(dirname(file), { recursive: true });
   });
 });
 
