@@ -139,16 +139,20 @@ std::optional<EnvironmentOptions> OptionsArgument(const Napi::CallbackInfo& info
     const auto map_size = IntegerField(options, "mapSize", kMaxInteger);
     const auto max_readers = IntegerField(options, "maxReaders", UINT32_MAX);
     const auto mode = IntegerField(options, "mode", 0777);
-    if (path.IsString() && relaxed.IsBoolean() && read_only.IsBoolean() && map_size && max_readers && mode) {
+    const auto wait = IntegerField(options, "waitMilliseconds", UINT32_MAX);
+    if (path.IsString() && relaxed.IsBoolean() && read_only.IsBoolean() && map_size && max_readers && mode &&
+        wait) {
       return EnvironmentOptions{.path = path.As<Napi::String>().Utf8Value(),
                                 .map_size = *map_size,
                                 .max_readers = static_cast<unsigned>(*max_readers),
                                 .mode = static_cast<unsigned>(*mode),
+                                .wait_milliseconds = static_cast<unsigned>(*wait),
                                 .relaxed = relaxed.As<Napi::Boolean>().Value(),
                                 .read_only = read_only.As<Napi::Boolean>().Value()};
     }
   }
-  Napi::TypeError::New(info.Env(), "options must be { path, mapSize, maxReaders, mode, relaxed, readOnly }")
+  Napi::TypeError::New(
+      info.Env(), "options must be { path, mapSize, maxReaders, mode, waitMilliseconds, relaxed, readOnly }")
       .ThrowAsJavaScriptException();
   return std::nullopt;
 }

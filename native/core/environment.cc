@@ -53,8 +53,11 @@ bool Environment::IsForked() const {
 
 Fault Environment::Open(const EnvironmentOptions& options, std::unique_ptr<Environment>& environment) {
   std::unique_ptr<Environment> opened(new Environment(options));
-  if (const Fault fault =
-          Gate::Open(options.path + kGateDirectory, options.max_readers, options.mode, opened->gate_)) {
+  if (const Fault fault = Gate::Open({.directory = options.path + kGateDirectory,
+                                      .max_readers = options.max_readers,
+                                      .mode = options.mode,
+                                      .wait_milliseconds = options.wait_milliseconds},
+                                     opened->gate_)) {
     return fault;
   }
   Gate::Pass pass;
@@ -157,6 +160,7 @@ Fault Environment::CompareOptions(const EnvironmentOptions& options) const {
 }
 
 Fault Environment::BeginRead(MDB_txn** txn) {
+  wafstate_wait_at_most(options_.wait_milliseconds);
   int code = mdb_txn_begin(env_, nullptr, MDB_RDONLY, txn);
   // Dead processes leave their slots behind; a second try after clearing them is worth it, a third is not.
   if (code == MDB_READERS_FULL) {

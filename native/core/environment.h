@@ -27,6 +27,8 @@ struct EnvironmentOptions {
   unsigned max_readers = 0;
   // Permissions of files that LMDB makes.
   unsigned mode = 0;
+  // The longest wait for a lock that another process holds; then the answer is kTimedOut. 0 = without end.
+  unsigned wait_milliseconds = 0;
   bool relaxed = false;
   bool read_only = false;
 };

@@ -18,6 +18,8 @@ Fault FaultOf(int code, const char* step) {
       return {.failure = Failure::kReadersFull, .step = step, .code = code};
     case MDB_MAP_FULL:
       return {.failure = Failure::kMapFull, .step = step, .code = code};
+    case ETIMEDOUT:
+      return {.failure = Failure::kTimedOut, .step = step, .code = code};
     default:
       return {.failure = Failure::kEngine, .step = step, .code = code};
   }

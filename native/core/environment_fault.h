@@ -21,6 +21,7 @@ enum class Failure : std::uint8_t {
   kCorrupt = 11,
   kMapFull = 12,
   kReadOnly = 13,
+  kTimedOut = 14,
 };
 
 struct [[nodiscard]] Fault {

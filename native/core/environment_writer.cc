@@ -7,6 +7,7 @@ namespace wafstate {
 namespace {
 
 Refusal RefusalOf(const Fault& fault) {
+  if (fault.failure == Failure::kTimedOut) return {.status = Status::kNotExecuted};
   const bool disk = fault.failure == Failure::kDisk;
   return {.status = disk ? Status::kDiskFull : Status::kEngineError,
           .actual = static_cast<std::uint64_t>(fault.code)};

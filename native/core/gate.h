@@ -18,6 +18,14 @@
 
 namespace wafstate {
 
+struct GateOptions {
+  std::string directory;
+  unsigned max_readers = 0;
+  unsigned mode = 0;
+  // See EnvironmentOptions.
+  unsigned wait_milliseconds = 0;
+};
+
 class Gate {
  public:
   // Held from Enter to the end of its life, on one thread.
@@ -36,18 +44,19 @@ class Gate {
   };
 
   // REQUIRES: the directory exists, and its files are those of an LMDB environment or absent.
-  static Fault Open(const std::string& directory, unsigned max_readers, unsigned mode,
-                    std::unique_ptr<Gate>& gate);
+  static Fault Open(const GateOptions& options, std::unique_ptr<Gate>& gate);
   ~Gate();
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // Waits for whoever is inside.
+  // Waits for whoever is inside, and answers kTimedOut where that takes too long. What the thread does inside
+  // has the same patience with the environment's own locks.
   Fault Enter(Pass& pass);
 
  private:
-  explicit Gate(MDB_env* env) : env_(env) {}
+  Gate(MDB_env* env, unsigned wait_milliseconds) : env_(env), wait_milliseconds_(wait_milliseconds) {}
   MDB_env* const env_;
+  const unsigned wait_milliseconds_;
 };
 
 }  // namespace wafstate

@@ -3,8 +3,10 @@
 #define _GNU_SOURCE 1
 #endif
 #include <errno.h>
+#include <pthread.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "liblmdb.h"
 
@@ -23,6 +25,35 @@ static ssize_t wafstate_pwritev(int fd, const struct iovec *iov, int count, off_
   }
   return pwritev(fd, iov, count, offset);
 }
+
+static _Thread_local unsigned wafstate_patience = 0;
+
+void wafstate_wait_at_most(unsigned milliseconds) { wafstate_patience = milliseconds; }
+
+static mdb_size_t wafstate_milliseconds(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (mdb_size_t)now.tv_sec * 1000 + (mdb_size_t)now.tv_nsec / 1000000;
+}
+
+static int wafstate_mutex_lock(pthread_mutex_t *mutex) {
+  /* pthread_mutex_timedlock goes by a clock that may be set, so it is asked for a short time only. */
+  enum { SLICE_MILLISECONDS = 100 };
+  mdb_size_t begin;
+  int code;
+  if (wafstate_patience == 0) return pthread_mutex_lock(mutex);
+  code = pthread_mutex_trylock(mutex);
+  if (code != EBUSY) return code;
+  begin = wafstate_milliseconds(CLOCK_MONOTONIC);
+  do {
+    const mdb_size_t until = wafstate_milliseconds(CLOCK_REALTIME) + SLICE_MILLISECONDS;
+    const struct timespec slice = {(time_t)(until / 1000), (long)(until % 1000) * 1000000};
+    code = pthread_mutex_timedlock(mutex, &slice);
+  } while (code == ETIMEDOUT && wafstate_milliseconds(CLOCK_MONOTONIC) - begin < wafstate_patience);
+  return code;
+}
+
+#define pthread_mutex_lock wafstate_mutex_lock
 
 /* All data pages are written with one function then, also those that go out before a large transaction ends. */
 #define MDB_USE_PWRITEV 1

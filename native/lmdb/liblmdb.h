@@ -25,6 +25,12 @@ mdb_size_t wafstate_txn_pages(const MDB_txn *txn);
  */
 void wafstate_cap_writes(mdb_size_t bytes);
 
+/*
+ * From now on what the calling thread wants a lock of an environment for fails with ETIMEDOUT where it has waited so long; 0 = it
+ * waits without end, as LMDB does. A process that is stopped keeps its locks.
+ */
+void wafstate_wait_at_most(unsigned milliseconds);
+
 /* mdb_env_close, which in this liblmdb forgets the list of free pages that it keeps between transactions. */
 void wafstate_env_close(MDB_env *env);
 

@@ -59,6 +59,15 @@ export interface EnvironmentStats {
   readonly durability: Durability;
 }
 
+/** Nothing was done, since another process did not let go of a lock for so long. */
+export function lockHeld(seconds: number): WafStateError {
+  return new WafStateError(
+    'unavailable',
+    `another process has held the write lock of the LMDB environment for ${seconds} s (writerTimeout): it is stopped, or its disk stalls; let it go on or end it, and try again`,
+    { details: { option: 'writerTimeout', limit: seconds } },
+  );
+}
+
 export function readersFull(maxReaders: number): WafStateError {
   return new WafStateError(
     'capacity_exceeded',

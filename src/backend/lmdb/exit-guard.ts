@@ -42,13 +42,17 @@ export class TransactionGate {
 /** Guards of the backends that this thread has open. */
 const openGuards = new Set<SharedArrayBuffer>();
 
-/** A transaction that takes longer hangs in a lock, and waiting for it would only hang this process, too. */
+/** A transaction that takes longer hangs in a lock. */
 const PATIENCE_MILLISECONDS = 30_000;
+
+/** A writer of this process has been declared lost: it is not worth waiting for. */
+let hanging = false;
 
 /** On the side of the thread that opened the backend. */
 export class ExitGuard {
   readonly #own = new SharedArrayBuffer(8);
   readonly #process = processGuard();
+  #lost = false;
 
   constructor() {
     if (openGuards.size === 0) process.on('exit', stopAll);
@@ -60,26 +64,41 @@ export class ExitGuard {
     return [this.#own, this.#process];
   }
 
+  /** The writer hangs, as far as can be told, and will not close. */
+  giveUp(): void {
+    hanging = true;
+    this.#lost = true;
+  }
+
   /** Forgets the backend, once its writer has closed. */
   release(): void {
+    if (this.#lost) return;
     openGuards.delete(this.#own);
     if (openGuards.size === 0) process.off('exit', stopAll);
   }
 }
 
+/**
+ * The catch: an exit of the main thread waits for all threads to end, and one that hangs in a lock which a stopped process holds
+ * never does. Then only a signal ends this process. The lock is robust, so that harms nobody.
+ */
 function stopAll(): void {
-  const deadline = performance.now() + PATIENCE_MILLISECONDS;
-  for (const guard of openGuards) stopAndWait(guard, deadline);
-  if (isMainThread) stopAndWait(processGuard(), deadline);
+  const deadline = performance.now() + (hanging ? 0 : PATIENCE_MILLISECONDS);
+  let stopped = true;
+  for (const guard of openGuards) stopped = stopAndWait(guard, deadline) && stopped;
+  if (!isMainThread) return;
+  stopped = stopAndWait(processGuard(), deadline) && stopped;
+  if (!stopped) process.kill(process.pid, 'SIGKILL');
 }
 
-function stopAndWait(buffer: SharedArrayBuffer, deadline: number): void {
+/** Whether no transaction is open any more. */
+function stopAndWait(buffer: SharedArrayBuffer, deadline: number): boolean {
   const guard = new Int32Array(buffer);
   Atomics.store(guard, STOP, 1);
   for (;;) {
     const open = Atomics.load(guard, OPEN);
     const left = deadline - performance.now();
-    if (open === 0 || left <= 0) return;
+    if (open === 0 || left <= 0) return open === 0;
     Atomics.wait(guard, OPEN, open, left);
   }
 }

@@ -122,6 +122,8 @@ export interface NativeOpenOptions {
   readonly maxReaders: number;
   /** Permissions of files that LMDB makes itself, 0o600. */
   readonly mode: number;
+  /** The longest wait for a lock that another process holds; then the answer is `timed_out`, and nothing was done. 0 = without end. */
+  readonly waitMilliseconds: number;
   readonly relaxed: boolean;
   readonly readOnly: boolean;
 }
@@ -154,6 +156,8 @@ export const NATIVE_FAILURE = {
   map_full: 12,
   /** A write on a handle opened read-only. */
   read_only: 13,
+  /** Another process has held a lock for `waitMilliseconds`. */
+  timed_out: 14,
 } as const;
 
 export type NativeFailureName = keyof typeof NATIVE_FAILURE;

@@ -8,6 +8,9 @@ import { nativeError } from './native-failure.js';
 import type { WriterSetup } from './writer-task.js';
 
 const FIRST_SCRATCH_BYTES = 64 * 1024;
+/** The watch over the writer has declared it lost by the time that its wait for a lock ends by itself. */
+const LOCK_GRACE_MILLISECONDS = 1000;
+
 const PAGE_HEADER_BYTES = 12;
 const ENTRY_HEADER_BYTES = 8;
 
@@ -17,12 +20,13 @@ export function openNatively(
   setup: Omit<WriterSetup, 'implementation' | 'gate' | 'writerName' | 'writerNumber' | 'guards'>,
   readOnly: boolean,
 ): number {
-  const { directory, mapSize, maxReaders, mode, durability } = setup;
+  const { directory, mapSize, maxReaders, mode, durability, writerTimeout } = setup;
   const handle = addon.environmentOpen({
     path: directory,
     mapSize,
     maxReaders,
     mode,
+    waitMilliseconds: writerTimeout + LOCK_GRACE_MILLISECONDS,
     relaxed: durability === 'relaxed',
     readOnly,
   });

@@ -1,6 +1,6 @@
 import { WafStateError } from '../../contract/errors.js';
 import { corruptRecord } from '../../record/refusal.js';
-import { foreignEnvironment, otherFormat, readersFull } from './environment.js';
+import { foreignEnvironment, lockHeld, otherFormat, readersFull } from './environment.js';
 import { NATIVE_FAILURE, type NativeFailure } from './native-addon.js';
 
 const OPTIONS = ['mapSize', 'durability', 'maxReaders', 'readOnly'] as const;
@@ -67,6 +67,8 @@ export function nativeError(failure: NativeFailure): WafStateError {
         'unsupported',
         'the LMDB environment was opened with readOnly: true; open it for writing',
       );
+    case NATIVE_FAILURE.timed_out:
+      return lockHeld(limit / 1000);
     default:
       return new WafStateError(
         'unavailable',

@@ -46,6 +46,8 @@ export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
     guard.release();
     unclaim();
   };
+  // A native thread that hangs comes free by itself.
+  const onLost = (): void => (implementation === 'typescript' ? guard.giveUp() : undefined);
   const setup: WriterSetup = {
     implementation,
     directory,
@@ -54,12 +56,13 @@ export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
     maxReaders,
     mode,
     durability,
+    writerTimeout: resolved.writerTimeout * 1000,
     writerName: fromBytes(randomBytes(16)),
     writerNumber: randomBytes(8).readBigUInt64LE() >> 1n,
     guards: guard.guards,
   };
   try {
-    return await open(setup, resolved, addon, release);
+    return await open(setup, resolved, addon, { release, onLost });
   } catch (error) {
     release();
     throw error;
@@ -85,7 +88,7 @@ async function open(
   setup: WriterSetup,
   options: ResolvedLmdbOptions,
   addon: NativeEnvironmentAddon | undefined,
-  release: () => void,
+  { release, onLost }: { readonly release: () => void; readonly onLost: () => void },
 ): Promise<LmdbBackend> {
   if (options.readOnly) {
     return new Lmdb({
@@ -101,7 +104,10 @@ async function open(
     timeout: options.writerTimeout * 1000,
     worker: new URL('./writer.js', import.meta.url),
     fate: (sequence) => environment?.fate(sequence) ?? { type: 'unknown' },
-    onLost: (error) => commits.abandon(error),
+    onLost: (error) => {
+      onLost();
+      commits.abandon(error);
+    },
   });
   const commits = new GroupCommit({
     queueRequests: options.queueRequests,

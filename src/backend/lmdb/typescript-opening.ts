@@ -25,15 +25,25 @@ export interface OpenedByPackage {
   readonly gate: Gate;
 }
 
+/** Runs what is done under the gate; see `TransactionGate`. */
+export type Guarded = <T>(action: () => T) => T;
+
+const unguarded: Guarded = (action) => action();
+
 /**
  * Opens what `preflight` has checked, under the gate. `create`: note the durability where the environment is new. Throws
  * `invalid_option` where it was made with another, or holds something else.
  */
-export async function openByPackage(opening: TypeScriptOpening, create: boolean): Promise<OpenedByPackage> {
-  const { data, gate } = await openUnread(opening);
+export async function openByPackage(
+  opening: TypeScriptOpening,
+  create: boolean,
+  guarded: Guarded = unguarded,
+): Promise<OpenedByPackage> {
+  const { data, gate } = await openUnread(opening, guarded);
   const { durability, maxReaders } = opening;
   try {
-    if (create) gate.inside(() => data.transactionSync(() => noteDurability(data, durability)));
+    if (create)
+      guarded(() => gate.inside(() => data.transactionSync(() => noteDurability(data, durability))));
     else readNewest(data, maxReaders, () => requireDurability(data, durability));
   } catch (error) {
     await data.close();
@@ -44,18 +54,23 @@ export async function openByPackage(opening: TypeScriptOpening, create: boolean)
 }
 
 /** The same without a look at what the environment holds: no page of a tree is read. */
-export async function openUnread(opening: TypeScriptOpening): Promise<OpenedByPackage> {
+export async function openUnread(
+  opening: TypeScriptOpening,
+  guarded: Guarded = unguarded,
+): Promise<OpenedByPackage> {
   const { durability, mapSize, maxReaders, mode } = opening;
   const gate = attempt('the gate', () => Gate.open(opening.gate, { maxReaders, mode }));
   try {
-    const data = gate.inside(() =>
-      attempt('the environment', () =>
-        openPackageEnvironment(opening.directory, {
-          mapSize,
-          maxReaders,
-          mode,
-          relaxed: durability === 'relaxed',
-        }),
+    const data = guarded(() =>
+      gate.inside(() =>
+        attempt('the environment', () =>
+          openPackageEnvironment(opening.directory, {
+            mapSize,
+            maxReaders,
+            mode,
+            relaxed: durability === 'relaxed',
+          }),
+        ),
       ),
     );
     return { data, gate };

@@ -1,12 +1,13 @@
 import type { CleanupBudget } from '../../contract/backend.js';
 import type { ByteString } from '../../contract/bytes.js';
+import { WafStateError } from '../../contract/errors.js';
 import { BatchExecutor, nextRevision } from '../../record/batch.js';
 import { NO_MUTATION, type Refusal, Status } from '../../record/status.js';
 import { TransactionGate } from './exit-guard.js';
 import { REVISION_KEY, WRITER_KEY_PREFIX } from './layout.js';
 import { MapGrown, Room } from './room.js';
 import { readRevision } from './typescript-environment.js';
-import { type OpenedByPackage, openByPackage } from './typescript-opening.js';
+import { type Guarded, type OpenedByPackage, openByPackage } from './typescript-opening.js';
 import { sweepSlice } from './typescript-sweep.js';
 import { encodeWriterNote } from './writer-note.js';
 import type { SweepAnswer, Writer, WriterSetup } from './writer-task.js';
@@ -23,16 +24,22 @@ export class TypeScriptWriter implements Writer {
   readonly #mapSize: number;
   readonly #noteKey: ByteString;
 
-  private constructor(opened: OpenedByPackage, setup: WriterSetup) {
+  private constructor(opened: OpenedByPackage, transactions: TransactionGate, setup: WriterSetup) {
     this.#opened = opened;
-    this.#transactions = new TransactionGate(setup.guards);
+    this.#transactions = transactions;
     this.#room = new Room(opened.data, setup.mapSize);
     this.#mapSize = setup.mapSize;
     this.#noteKey = (WRITER_KEY_PREFIX + setup.writerName) as ByteString;
   }
 
   static async open(setup: WriterSetup): Promise<TypeScriptWriter> {
-    const writer = new TypeScriptWriter(await openByPackage(setup, true), setup);
+    const transactions = new TransactionGate(setup.guards);
+    const guarded: Guarded = (action) => {
+      const done = transactions.run(() => ({ value: action() }));
+      if (done === undefined) throw new WafStateError('closed', 'openLmdb: the process is about to exit');
+      return done.value;
+    };
+    const writer = new TypeScriptWriter(await openByPackage(setup, true, guarded), transactions, setup);
     writer.#noteFirst();
     return writer;
   }

@@ -14,6 +14,8 @@ export interface WriterSetup {
   readonly maxReaders: number;
   readonly mode: number;
   readonly durability: Durability;
+  /** Milliseconds without an answer after which the writer counts as lost. */
+  readonly writerTimeout: number;
   /** 16 random bytes as a byte string, and the same writer's number within the process. */
   readonly writerName: ByteString;
   readonly writerNumber: bigint;

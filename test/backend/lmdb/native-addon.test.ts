@@ -51,7 +51,15 @@ describe.skipIf(addon === undefined)(
     beforeEach(() => {
       path = mkdtempSync(join(tmpdir(), 'wafstate-native-'));
       mkdirSync(join(path, GATE_DIRECTORY));
-      options = { path, mapSize: 2 ** 24, maxReaders: 32, mode: 0o600, relaxed: true, readOnly: false };
+      options = {
+        path,
+        mapSize: 2 ** 24,
+        maxReaders: 32,
+        mode: 0o600,
+        waitMilliseconds: 0,
+        relaxed: true,
+        readOnly: false,
+      };
     });
     afterEach(() => rmSync(path, { recursive: true }));
 
