@@ -1,0 +1,100 @@
+// Kills processes that write, and sees that nothing acknowledged is lost. See --help, and docs/reliability.md.
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { nativeStatus } from 'wafstate';
+import { KillRounds } from './torture/kill-rounds.js';
+import { Random } from './torture/random.js';
+
+const HELP = `npm run torture -- [--rounds N] [--native | --typescript] [--durability durable|relaxed]
+                   [--seed N] [--directory DIR] [--json]
+
+Two processes of two writing threads each commit to one LMDB environment. In each round one of them, in some rounds both, is
+killed by SIGKILL: at a random moment, or at a named step of the write path. Then the environment is opened again and every record is
+held against the journal of what was sent and acknowledged.
+
+  --rounds N       rounds for each implementation and durability (default 20)
+  --native         only the native implementation; --typescript: only the other (default: both)
+  --durability D   only this durability (default: both)
+  --seed N         the seed of what is random (default: by the clock; it is printed)
+  --directory DIR  where the environments are made (default: the system's temporary directory)
+  --json           print one line of JSON at the end instead of text
+
+Ends with status 1 where anything was lost, torn or hanging, and names it.
+`;
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '20' },
+    native: { type: 'boolean', default: false },
+    typescript: { type: 'boolean', default: false },
+    durability: { type: 'string' },
+    seed: { type: 'string' },
+    directory: { type: 'string', default: tmpdir() },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+function implementations() {
+  if (values.native !== values.typescript) return [values.native ? 'native' : 'typescript'];
+  return nativeStatus().loaded ? ['native', 'typescript'] : ['typescript'];
+}
+
+function progress(text) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+}
+
+async function killRounds(implementation, durability, rounds, seed) {
+  const directory = realpathSync(mkdtempSync(join(values.directory, 'wafstate-torture-')));
+  const open = {
+    path: join(directory, 'state'),
+    mapSize: 2 ** 28,
+    implementation,
+    durability,
+    cleanupInterval: 0.2,
+    ...(durability === 'relaxed' && { syncInterval: 0.05 }),
+  };
+  const torture = new KillRounds({ directory, open, random: new Random(seed) });
+  const begin = performance.now();
+  try {
+    await torture.start();
+    for (let round = 1; round <= rounds; round++) {
+      await torture.round();
+      progress(`${implementation} ${durability}: ${round} of ${rounds} rounds`);
+    }
+  } catch (error) {
+    torture.totals.faults.push(error.message);
+  }
+  torture.stop();
+  progress('');
+  rmSync(directory, { recursive: true, force: true });
+  const seconds = Math.round((performance.now() - begin) / 1000);
+  return { implementation, durability, ...torture.totals, seconds };
+}
+
+function report(run) {
+  const { implementation, durability, rounds, seconds, acknowledged, inDoubt, inDoubtApplied, faults } = run;
+  console.log(
+    `${implementation} ${durability}: ${rounds} rounds in ${seconds} s, ${acknowledged} commits acknowledged, ${inDoubt} in doubt at a kill, of which ${inDoubtApplied} were applied; ${faults.length} faults`,
+  );
+  for (const [step, times] of Object.entries(run.kills).sort()) console.log(`  ${step}: ${times}`);
+  for (const fault of faults.slice(0, 50)) console.log(`  FAULT ${fault}`);
+}
+
+if (values.help) process.stdout.write(HELP);
+else {
+  const seed = values.seed === undefined ? Date.now() % 2 ** 32 : Number(values.seed);
+  const runs = [];
+  for (const implementation of implementations()) {
+    for (const durability of values.durability === undefined ? ['durable', 'relaxed'] : [values.durability]) {
+      runs.push(await killRounds(implementation, durability, Number(values.rounds), seed));
+      if (!values.json) report(runs.at(-1));
+    }
+  }
+  const faults = runs.reduce((sum, run) => sum + run.faults.length, 0);
+  if (values.json) console.log(JSON.stringify({ seed, faults, runs }));
+  else console.log(`seed ${seed}: ${faults === 0 ? 'nothing was lost' : `${faults} faults`}`);
+  process.exitCode = faults === 0 ? 0 : 1;
+}
