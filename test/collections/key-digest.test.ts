@@ -23,8 +23,14 @@ function watched(): { backend: Backend; names: string[] } {
     abiVersion: memory.abiVersion,
     name: 'watched',
     features: memory.features,
-    load: (...args: Parameters<Backend['load']>) => (note(args[0]), memory.load(...args)),
-    loadSync: (...args: Parameters<Backend['load']>) => (note(args[0]), memory.loadSync(...args)),
+    load(...args: Parameters<Backend['load']>) {
+      note(args[0]);
+      return memory.load(...args);
+    },
+    loadSync(...args: Parameters<Backend['load']>) {
+      note(args[0]);
+      return memory.loadSync(...args);
+    },
     commit(writes: readonly RecordWrite[], options: Parameters<Backend['commit']>[1]) {
       for (const { record } of writes) note(record);
       return memory.commit(writes, options);

@@ -134,6 +134,7 @@ class SharedMemory implements SharedMemoryBackend {
     checkCommit(writes, options);
     const { now, deadline, limits } = options;
     if (deadline !== undefined && deadline <= now) throw overdue(now - deadline);
+    if (writes.length === 0) return [];
     const { answer, evicted } = this.#table.commit(writes, now, limits);
     if (evicted && evictionsAreWatched()) publishEvictions(this.#options.name, this.#table.evictions());
     // The results read on when they are asked: from a copy, since the next call overwrites the answer.
