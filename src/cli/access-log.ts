@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { INT64_MAX, INT64_MIN } from '../contract/clock.js';
 
 /** One request of a log: who, and when in nanoseconds since the epoch. */
 export interface LogEntry {
@@ -8,13 +9,16 @@ export interface LogEntry {
   readonly time: bigint;
 }
 
+/** The log cannot be opened or breaks off; the message names it. */
+export class LogReadError extends Error {}
+
 /** A longer line is malformed; it is skipped in bounded memory. */
 export const MAX_LINE_BYTES = 64 * 1024;
 
 // host ident user [day/month/year:hour:minute:second zone] "request" … : the common and the combined format. The
-// user may hold blanks, so what lies between is any text without a bracket.
+// user may hold blanks, so what lies between is any text without a bracket. An address is ASCII.
 const LINE =
-  /^(\S{1,1024}) [^[]*\[(\d{2})\/([A-Z][a-z]{2})\/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})\] "/;
+  /^([!-~]{1,1024}) [^[]*\[(\d{2})\/([A-Z][a-z]{2})\/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})\] "/;
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
@@ -29,19 +33,28 @@ export function parseLine(line: string): LogEntry | undefined {
   const [d, h, m, s] = [Number(day), Number(hour), Number(minute), Number(second)];
   const local = Date.UTC(Number(year), month, d, h, m, s);
   // Date.UTC carries an impossible day or hour over into the next: such a line is damaged. 60 is a leap second.
-  if (new Date(local).getUTCDate() !== d && s < 60) return undefined;
-  if (d < 1 || h > 23 || m > 59 || s > 60 || Number(zoneMinutes) > 59) return undefined;
+  if (new Date(Date.UTC(Number(year), month, d)).getUTCDate() !== d) return undefined;
+  if (h > 23 || m > 59 || s > 60 || Number(zoneMinutes) > 59) return undefined;
   const offset = (Number(zoneHours) * 60 + Number(zoneMinutes)) * 60_000;
   const milliseconds = sign === '-' ? local + offset : local - offset;
-  return { address: address as string, time: BigInt(milliseconds) * 1_000_000n };
+  const time = BigInt(milliseconds) * 1_000_000n;
+  return time > INT64_MIN && time < INT64_MAX ? { address: address as string, time } : undefined;
 }
 
 /**
  * The lines of a log, as they come: of a file, or of standard input for `-`; gzip is told by its first two bytes, not by
- * the name. A line over the bound comes out as undefined.
+ * the name. A line over the bound comes out as undefined. Throws `LogReadError`.
  */
 export async function* readLines(path: string): AsyncGenerator<string | undefined> {
-  const source: Readable = path === '-' ? process.stdin : createReadStream(path);
+  try {
+    yield* lines(path === '-' ? process.stdin : createReadStream(path));
+  } catch (cause) {
+    const name = path === '-' ? 'of standard input' : path;
+    throw new LogReadError(`the log ${name} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+async function* lines(source: Readable): AsyncGenerator<string | undefined> {
   let rest: Buffer = Buffer.alloc(0);
   let overlong = false;
   for await (const chunk of plain(source)) {

@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { INT64_MAX, INT64_MIN } from '../contract/clock.js';
 
 /** How the process ends: what scripts go by. */
 export const EXIT = {
@@ -88,12 +89,13 @@ function parse(spec: CommandSpec, options: Readonly<Record<string, Option>>, arg
   try {
     return parseArgs({ args: [...argv], options: config, allowPositionals: true, strict: true });
   } catch (error) {
-    const unknown = /'--?([^']+?)'/.exec((error as Error).message)?.[1];
+    const { code, message } = error as Error & { readonly code: string };
+    const unknown = /'(-[^']*)'/.exec(message)?.[1];
     const known = Object.keys(options).map((name) => `--${name}`);
     throw new UsageError(
-      unknown !== undefined && !(unknown in options)
-        ? `unknown option --${unknown}; 'wafstate ${spec.name}' knows ${known.join(' ')}`
-        : (error as Error).message,
+      code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
+        ? `unknown option ${unknown}; 'wafstate ${spec.name}' knows ${known.join(' ')}`
+        : message,
     );
   }
 }
@@ -122,9 +124,17 @@ function convert(name: string, option: Option, given: string | number | boolean 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 function convertTime(name: string, text: string): bigint {
-  const milliseconds = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(milliseconds)) return BigInt(milliseconds) * 1_000_000n;
-  throw new UsageError(`--${name} is a time like 2026-01-31T12:00:00Z, got '${text}'`);
+  const milliseconds = ISO_TIME.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
+  const time = Number.isNaN(milliseconds) ? INT64_MAX : BigInt(milliseconds) * 1_000_000n;
+  if (time > INT64_MIN && time < INT64_MAX) return time;
+  throw new UsageError(
+    `--${name} is a time like 2026-01-31T12:00:00Z, between the years 1678 and 2262, got '${text}'`,
+  );
+}
+
+/** Date.parse carries the 30th of February over into March. */
+function isDay(date: string): boolean {
+  return new Date(`${date}T00:00:00Z`).getUTCDate() === Number(date.slice(8));
 }
 
 /** The help of one command. */

@@ -24,13 +24,14 @@ in slices, between which a live server goes on writing.
 };
 
 export async function cleanup(args: Arguments): Promise<number> {
-  return withState(args, 'write', async ({ backend, now }) => {
+  const { total, at } = await withState(args, 'write', async (state) => {
+    const now = state.now();
     const progress = new Progress();
     const total = { recordsExamined: 0, recordsRemoved: 0, variablesRemoved: 0 };
     const budget = { records: args.integer('slice') as number, variables: 1_000_000_000 };
     // The first slice begins where an earlier sweep has stopped, so one round is from the start of the second lap to its end.
     for (let laps = 0; laps < 2; ) {
-      const slice = await backend.cleanup(now, budget);
+      const slice = await state.backend.cleanup(now, budget);
       if (slice.wrapped) laps++;
       total.recordsExamined += slice.recordsExamined;
       total.recordsRemoved += slice.recordsRemoved;
@@ -38,12 +39,13 @@ export async function cleanup(args: Arguments): Promise<number> {
       progress.update(() => `${total.recordsExamined.toLocaleString('en')} records examined`);
     }
     progress.end();
-    if (args.flag('json')) process.stdout.write(`${JSON.stringify({ at: isoTime(now), ...total })}\n`);
-    else {
-      process.stdout.write(
-        `removed ${total.recordsRemoved} records and ${total.variablesRemoved} variables that had ended by ${isoTime(now)}\n`,
-      );
-    }
-    return EXIT.success;
+    return { total, at: isoTime(now) };
   });
+  if (args.flag('json')) process.stdout.write(`${JSON.stringify({ at, ...total })}\n`);
+  else {
+    process.stdout.write(
+      `removed ${total.recordsRemoved} records and ${total.variablesRemoved} variables that had ended by ${at}\n`,
+    );
+  }
+  return EXIT.success;
 }

@@ -1,15 +1,24 @@
-import { lowerAscii } from '../contract/bytes.js';
+import { type ByteString, lowerAscii } from '../contract/bytes.js';
 import { DEFAULT_LIMITS } from '../contract/limits.js';
 import type { Mutation } from '../contract/mutation.js';
+import type { RecordName } from '../contract/space.js';
+import { isTimedOut } from '../record/apply.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
-import { argumentBytes, describeRecord, RECORD_OPTIONS, recordArgument, withState } from './state.js';
+import {
+  argumentBytes,
+  describeRecord,
+  RECORD_OPTIONS,
+  recordArgument,
+  type State,
+  withState,
+} from './state.js';
 
 export const DELETE: CommandSpec = {
   name: 'delete',
   summary: 'Removes a record, also a corrupt one, or one variable of it: how to end a block by hand.',
   operands: ['COLLECTION', 'KEY', 'VARIABLE?'],
   options: RECORD_OPTIONS,
-  notes: `Ends with status 1 if there was no such record. Safe beside a live server.
+  notes: `Ends with status 1 if there was no such record or variable. Safe beside a live server.
 
   wafstate delete --path ./state ip 203.0.113.9 blocked
   wafstate delete --path ./state session abc
@@ -18,20 +27,35 @@ export const DELETE: CommandSpec = {
 
 export async function remove(args: Arguments): Promise<number> {
   const variable = args.operands[2];
-  return withState(args, 'write', async (state) => {
+  const { name, existed } = await withState(args, 'write', async (state) => {
     const record = recordArgument(args, state.application);
-    const mutation: Mutation =
+    const existed =
       variable === undefined
-        ? { type: 'removeRecord' }
-        : { type: 'remove', name: lowerAscii(argumentBytes(variable)) };
-    const [result] = await state.backend.commit([{ record, expect: 'any', mutations: [mutation] }], {
-      now: state.now,
-      limits: DEFAULT_LIMITS,
-    });
-    const existed = result?.existed === true;
-    if (args.flag('json'))
-      process.stdout.write(`${JSON.stringify({ ...describeRecord(record), existed })}\n`);
-    else process.stdout.write(existed ? 'removed\n' : 'there was no such record\n');
-    return existed ? EXIT.success : EXIT.finding;
+        ? await commit(state, record, { type: 'removeRecord' })
+        : await removeVariable(state, record, lowerAscii(argumentBytes(variable)));
+    return { name: describeRecord(record), existed };
   });
+  if (args.flag('json')) process.stdout.write(`${JSON.stringify({ ...name, existed })}\n`);
+  else {
+    process.stdout.write(
+      existed ? 'removed\n' : `there was no such record${variable === undefined ? '' : ' or variable'}\n`,
+    );
+  }
+  return existed ? EXIT.success : EXIT.finding;
+}
+
+/** Looks first: a commit would make the record that is not there. */
+async function removeVariable(state: State, record: RecordName, name: ByteString): Promise<boolean> {
+  const { facts, variables } = await state.backend.load(record, state.now(), DEFAULT_LIMITS, true);
+  if (facts === undefined || isTimedOut(facts, state.now()) || !variables.has(name)) return false;
+  return commit(state, record, { type: 'remove', name });
+}
+
+/** Whether the record was there. */
+async function commit(state: State, record: RecordName, mutation: Mutation): Promise<boolean> {
+  const [result] = await state.backend.commit([{ record, expect: 'any', mutations: [mutation] }], {
+    now: state.now(),
+    limits: DEFAULT_LIMITS,
+  });
+  return result?.existed === true;
 }

@@ -21,24 +21,23 @@ export const GET: CommandSpec = {
 };
 
 export async function get(args: Arguments): Promise<number> {
-  return withState(args, 'read', async (state) => {
+  const { name, snapshot, now } = await withState(args, 'read', async (state) => {
     const record = recordArgument(args, state.application);
-    const snapshot = await state.backend.load(record, state.now, DEFAULT_LIMITS, args.flag('all'));
-    const name = describeRecord(record);
-    if (args.flag('json')) {
-      process.stdout.write(
-        `${JSON.stringify({ ...name, at: isoTime(state.now), ...forPrograms(snapshot, state.now) })}\n`,
-      );
-    } else if (snapshot.facts === undefined) {
-      process.stdout.write(`no such record as of ${isoTime(state.now)}\n`);
-    } else {
-      process.stdout.write(
-        `${name.collection} ${name.key}${name.application === '' ? '' : ` (application ${name.application})`}\n`,
-      );
-      process.stdout.write(forPeople(snapshot, state.now));
-    }
-    return snapshot.facts === undefined ? EXIT.finding : EXIT.success;
+    const now = state.now();
+    const snapshot = await state.backend.load(record, now, DEFAULT_LIMITS, args.flag('all'));
+    return { name: describeRecord(record), snapshot, now };
   });
+  if (args.flag('json')) {
+    process.stdout.write(`${JSON.stringify({ ...name, at: isoTime(now), ...forPrograms(snapshot, now) })}\n`);
+  } else if (snapshot.facts === undefined) {
+    process.stdout.write(`no such record as of ${isoTime(now)}\n`);
+  } else {
+    process.stdout.write(
+      `${name.collection} ${name.key}${name.application === '' ? '' : ` (application ${name.application})`}\n`,
+    );
+    process.stdout.write(forPeople(snapshot, now));
+  }
+  return snapshot.facts === undefined ? EXIT.finding : EXIT.success;
 }
 
 function forPrograms({ revision, facts, variables }: Snapshot, now: bigint) {

@@ -16,7 +16,7 @@ export interface JudgeLogOptions {
 type Block = ReplayReport['blocked'][number];
 export type Tally = Pick<
   ReplayReport,
-  'lines' | 'malformed' | 'transactions' | 'blocked' | 'stillBlocked' | 'talkers' | 'clock'
+  'lines' | 'malformed' | 'transactions' | 'blocked' | 'stillBlocked' | 'talkers' | 'clock' | 'interrupted'
 >;
 
 /** Lines under way at once: enough to fill a group commit, few enough to bound memory. */
@@ -26,7 +26,7 @@ const CLOCK_INTERVAL = 10_000;
 
 /**
  * Judges every entry (undefined = a malformed line) and saves the log clock. An interrupt (SIGINT) ends it early
- * with what was judged until then; the first failed transaction ends it with its error.
+ * with what was judged until then; the first failed transaction, and a log that breaks off, end it with their error.
  */
 export async function judgeLog(
   backend: Backend,
@@ -39,15 +39,10 @@ export async function judgeLog(
   let [lines, malformed] = [0, 0];
   let clock = saved;
   let judge: Judge | undefined;
-  let interrupted = false;
-  const interrupt = () => {
-    interrupted = true;
-  };
-  process.once('SIGINT', interrupt);
+  const interruptible = new Interruptible(source);
 
   try {
-    for await (const entry of source) {
-      if (interrupted) break;
+    for await (const entry of interruptible) {
       lines++;
       if (entry === undefined) {
         malformed++;
@@ -57,6 +52,8 @@ export async function judgeLog(
         if (saved !== undefined) refuseOlderLog(entry.time, saved);
         judge = new Judge(backend, rule, clock ?? entry.time);
       }
+      // Before the first line counts: state without a clock would be nobody's.
+      if (clock === undefined) await saveLogClock(backend, entry.time);
       if (clock === undefined || entry.time > clock) clock = entry.time;
       const address = clientKey(entry.address, ipv6Prefix);
       talkers.set(address, (talkers.get(address) ?? 0) + 1);
@@ -64,13 +61,56 @@ export async function judgeLog(
       if (lines % CLOCK_INTERVAL === 0) await saveLogClock(backend, clock);
       progress.update(() => `${lines.toLocaleString('en')} lines, ${verdicts.blocks} blocks`);
     }
-    await verdicts.settled();
-    if (clock !== undefined) await saveLogClock(backend, clock);
   } finally {
+    interruptible.end();
     progress.end();
-    process.removeListener('SIGINT', interrupt);
+    // Also where the log broke off: the lines before that have counted.
+    await verdicts.settled();
+    if (clock !== undefined && clock !== saved) await saveLogClock(backend, clock);
   }
-  return { lines, malformed, talkers, clock, ...verdicts.summary() };
+  const { interrupted } = interruptible;
+  return { lines, malformed, talkers, clock, interrupted, ...verdicts.summary() };
+}
+
+/** The source until SIGINT comes, also where it waits for a line that may never come. */
+class Interruptible<T> implements AsyncIterable<T> {
+  readonly #source: AsyncIterable<T>;
+  #interrupted = false;
+  #stopWaiting: (() => void) | undefined;
+  readonly #interrupt = (): void => {
+    this.#interrupted = true;
+    this.#stopWaiting?.();
+  };
+
+  constructor(source: AsyncIterable<T>) {
+    this.#source = source;
+    process.once('SIGINT', this.#interrupt);
+  }
+
+  get interrupted(): boolean {
+    return this.#interrupted;
+  }
+
+  end(): void {
+    process.removeListener('SIGINT', this.#interrupt);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    const iterator = this.#source[Symbol.asyncIterator]();
+    try {
+      while (!this.#interrupted) {
+        const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
+          this.#stopWaiting = () => resolve(undefined);
+          iterator.next().then(resolve, reject);
+        });
+        if (next === undefined || next.done === true) return;
+        yield next.value;
+      }
+    } finally {
+      // An iterator that waits would answer only after that.
+      if (!this.#interrupted) await iterator.return?.();
+    }
+  }
 }
 
 /** Collects verdicts as they come, and holds the reader back while too many are awaited. */

@@ -79,8 +79,9 @@ async function collect(state: State, args: Arguments) {
   const space = collection === undefined ? undefined : collectionSpace(collection);
   if (scoped && space === undefined)
     throw new UsageError('--application needs --collection: records are ordered by collection first');
+  const now = state.now();
   const query = {
-    now: state.now,
+    now,
     space,
     applicationId: scoped ? state.application : undefined,
     prefix: prefix === undefined ? undefined : argumentBytes(prefix),
@@ -106,5 +107,5 @@ async function collect(state: State, args: Arguments) {
     }
     after = page.next;
   } while (after !== undefined && rows.length < limit);
-  return { rows, more: after !== undefined, now: state.now };
+  return { rows, more: after !== undefined, now };
 }

@@ -39,13 +39,20 @@ export async function saveLogClock(backend: Backend, newest: bigint): Promise<vo
   await tx.processLogging();
 }
 
-/** Refuses state that live traffic made: a replay's clock would end or revive its blocks. */
+/** Refuses state that live traffic made: a replay's clock would end or revive its blocks, and `--again` remove them. */
 export async function refuseLiveState(backend: Backend): Promise<void> {
-  const page = await backend.scan({ now: -INT64_MAX, limit: 1, hidden: true });
-  if (page.entries.length > 0) {
-    throw new LogClockError(
-      'this directory holds state that no replay made, and a log clock would judge it wrongly; give replay a directory of its own with --path',
-    );
+  let after: RecordName | undefined;
+  for (;;) {
+    const page = await backend.scan({ now: -INT64_MAX, limit: 1, hidden: true, after });
+    const record = page.entries[0]?.record;
+    if (record === undefined) return;
+    if (record.applicationId !== REPLAY_APPLICATION) {
+      throw new LogClockError(
+        'this directory holds state that no replay made, and a log clock would judge it wrongly; give replay a directory of its own with --path',
+      );
+    }
+    // One look at each collection: behind the last key that a replay can have in it.
+    after = { ...record, key: '\xff'.repeat(DEFAULT_LIMITS.keyBytes) as ByteString };
   }
 }
 
@@ -57,7 +64,7 @@ export function refuseOlderLog(first: bigint, saved: bigint): void {
   );
 }
 
-/** Removes every record of the replay. */
+/** Removes every record. REQUIRES: `refuseLiveState` has passed. */
 export async function forget(backend: Backend): Promise<void> {
   const query = { now: -INT64_MAX, limit: 1000, hidden: true } as const;
   for (;;) {

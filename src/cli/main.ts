@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { WafStateError } from '../contract/errors.js';
+import { LogReadError } from './access-log.js';
 import {
   type Arguments,
   type CommandSpec,
@@ -73,7 +74,11 @@ such record), 2 wrong command line, 3 could not be done.
 function fail(error: unknown, json: boolean): number {
   const usage = error instanceof UsageError;
   const known =
-    usage || error instanceof WafStateError || error instanceof LogClockError || isSystemError(error);
+    usage ||
+    error instanceof WafStateError ||
+    error instanceof LogClockError ||
+    error instanceof LogReadError ||
+    isSystemError(error);
   const message = known
     ? (error as Error).message
     : error instanceof Error
@@ -94,7 +99,7 @@ function fail(error: unknown, json: boolean): number {
   return usage ? EXIT.usage : EXIT.failure;
 }
 
-/** An error of the operating system or zlib: no such log file, a truncated archive. */
+/** An error of the operating system: a directory for a report that is not there. */
 function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && 'errno' in error;
 }
@@ -104,6 +109,10 @@ const argv = process.argv.slice(2);
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.success);
   throw error;
+});
+process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+  // Who closed it wants no messages; the status still tells.
+  if (error.code !== 'EPIPE') throw error;
 });
 main(argv)
   .catch((error: unknown) => fail(error, argv.includes('--json')))

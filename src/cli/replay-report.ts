@@ -24,6 +24,8 @@ export interface ReplayReport {
   readonly engine: string;
   readonly path: string | undefined;
   readonly native: boolean;
+  /** Whether SIGINT ended it before the log did. */
+  readonly interrupted: boolean;
   /** Whether state of an earlier run was there. */
   readonly continued: boolean;
   readonly seconds: number;
@@ -60,6 +62,7 @@ function forPeople(report: ReplayReport): string {
     `Judged ${number(report.lines)} lines of ${printable(report.source)}${report.malformed > 0 ? `, ${number(report.malformed)} of them malformed` : ''}, ` +
       `in ${report.seconds.toFixed(2)} s: ${number(Math.round(report.transactions / report.seconds))} transactions a second (${report.engine}${implementation}).\n`,
   ];
+  if (report.interrupted) parts.push('Interrupted: what follows is of these lines alone.\n');
   if (report.continued) {
     parts.push(
       `Went on from the state of an earlier run: ${number(report.stillBlocked)} addresses met a block that still stands.\n`,

@@ -94,14 +94,30 @@ export async function replay(args: Arguments): Promise<number> {
   const engine = args.text('engine') as string;
   if (args.flag('again') && engine !== 'lmdb')
     throw new UsageError('--again is for the lmdb engine: the others always start fresh');
+  const log = args.text('log');
+  // Begun before anything else is: a log that is not there must not cost the state of earlier runs.
+  const lines = log === undefined ? undefined : await begun(readLines(log));
   const backend = await open(engine, args.text('path') as string);
+  let report: ReplayReport;
   try {
-    const report = await run(backend, engine, args);
-    reportReplay(report, args.flag('json'));
-    return EXIT.success;
+    report = await run(backend, engine, args, lines);
   } finally {
     await backend.close();
   }
+  reportReplay(report, args.flag('json'));
+  // As the signal ends any other program. Nothing less does where a read of a pipe is under way.
+  if (report.interrupted) process.kill(process.pid, 'SIGINT');
+  return EXIT.success;
+}
+
+/** The same lines, the first of which was read. */
+async function begun<T>(lines: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
+  const first = await lines.next();
+  return (async function* () {
+    if (first.done === true) return;
+    yield first.value;
+    yield* lines;
+  })();
 }
 
 async function open(engine: string, path: string): Promise<Backend> {
@@ -111,13 +127,15 @@ async function open(engine: string, path: string): Promise<Backend> {
   return openLmdb({ path, cleanupInterval: 0 });
 }
 
-async function run(backend: Backend, engine: string, args: Arguments): Promise<ReplayReport> {
-  if (args.flag('again')) {
-    if ((await loadLogClock(backend)) === undefined) await refuseLiveState(backend);
-    await forget(backend);
-  }
+async function run(
+  backend: Backend,
+  engine: string,
+  args: Arguments,
+  lines: AsyncIterable<string | undefined> | undefined,
+): Promise<ReplayReport> {
+  await refuseLiveState(backend);
+  if (args.flag('again')) await forget(backend);
   const saved = await loadLogClock(backend);
-  if (saved === undefined) await refuseLiveState(backend);
 
   const log = args.text('log');
   const started = performance.now();
@@ -126,7 +144,7 @@ async function run(backend: Backend, engine: string, args: Arguments): Promise<R
     window: args.integer('window') as number,
     block: args.integer('block') as number,
   };
-  const tally = await judgeLog(backend, entries(args, saved), {
+  const tally = await judgeLog(backend, entries(args, saved, lines), {
     rule,
     saved,
     ipv6Prefix: args.integer('ipv6-prefix') as number,
@@ -148,9 +166,12 @@ async function run(backend: Backend, engine: string, args: Arguments): Promise<R
   };
 }
 
-async function* entries(args: Arguments, saved: bigint | undefined): AsyncGenerator<LogEntry | undefined> {
-  const log = args.text('log');
-  if (log === undefined) {
+async function* entries(
+  args: Arguments,
+  saved: bigint | undefined,
+  lines: AsyncIterable<string | undefined> | undefined,
+): AsyncGenerator<LogEntry | undefined> {
+  if (lines === undefined) {
     const start = saved ?? SAMPLE_START;
     yield* sampleTraffic({
       seed: args.integer('seed') as number,
@@ -159,5 +180,5 @@ async function* entries(args: Arguments, saved: bigint | undefined): AsyncGenera
     });
     return;
   }
-  for await (const line of readLines(log)) yield line === undefined ? undefined : parseLine(line);
+  for await (const line of lines) yield line === undefined ? undefined : parseLine(line);
 }

@@ -43,11 +43,15 @@ export const RECORD_OPTIONS = {
 /** An opened directory, and the time and the application that its commands go by. */
 export interface State {
   readonly backend: LmdbBackend;
-  readonly now: bigint;
+  /** Throws `corrupt_data` where that is the log clock's, which is corrupt. */
+  now(): bigint;
   readonly application: ByteString;
 }
 
-/** Opens the directory beside whoever uses it, does the work, and closes it again. It never creates one. */
+/**
+ * Opens the directory beside whoever uses it, does the work, and closes it again. It never creates one. What the work found is
+ * printed after that, so that an error of the closing is all that is printed.
+ */
 export async function withState<T>(
   args: Arguments,
   access: 'read' | 'write',
@@ -55,11 +59,15 @@ export async function withState<T>(
 ): Promise<T> {
   const backend = await openExisting(args.text('path') as string, access === 'read');
   try {
-    const logClock = await loadLogClock(backend);
+    const logClock = await readLogClock(backend);
     const application = args.text('application') ?? (logClock === undefined ? '' : REPLAY_APPLICATION);
     return await work({
       backend,
-      now: args.time('at') ?? logClock ?? systemClock.now(),
+      now: () => {
+        const at = args.time('at');
+        if (at === undefined && logClock instanceof WafStateError) throw logClock;
+        return at ?? (logClock as bigint | undefined) ?? systemClock.now();
+      },
       application: argumentBytes(application),
     });
   } finally {
@@ -75,6 +83,20 @@ async function openExisting(path: string, readOnly: boolean): Promise<LmdbBacken
   } catch (error) {
     if (!(error instanceof WafStateError && error.details.option === 'durability')) throw error;
     return openLmdb({ ...options, durability: 'relaxed' });
+  }
+}
+
+/** The error where it is corrupt: that must not keep anybody from what needs no clock, nor from its removal. */
+async function readLogClock(backend: LmdbBackend): Promise<bigint | WafStateError | undefined> {
+  try {
+    return await loadLogClock(backend);
+  } catch (error) {
+    if (!(error instanceof WafStateError && error.code === 'corrupt_data')) throw error;
+    return new WafStateError(
+      'corrupt_data',
+      'the log clock of this replay is corrupt, so there is no time to judge by: give one with --at TIME; `wafstate delete global log-clock --at TIME` removes it',
+      { details: error.details, cause: error },
+    );
   }
 }
 

@@ -15,16 +15,14 @@ without being cleared, or that maxReaders is too small.
 };
 
 export async function stats(args: Arguments): Promise<number> {
-  return withState(args, 'read', async ({ backend }) => {
-    const figures = backend.stats();
-    if (args.flag('json')) process.stdout.write(`${JSON.stringify(figures)}\n`);
-    else {
-      const rows = Object.entries(figures).map(([name, figure]) => [
-        name,
-        typeof figure === 'number' ? figure.toLocaleString('en') : String(figure),
-      ]);
-      process.stdout.write(columns(rows));
-    }
-    return EXIT.success;
-  });
+  const figures = await withState(args, 'read', async ({ backend }) => backend.stats());
+  if (args.flag('json')) process.stdout.write(`${JSON.stringify(figures)}\n`);
+  else {
+    const rows = Object.entries(figures).map(([name, figure]) => [
+      name,
+      typeof figure === 'number' ? figure.toLocaleString('en') : String(figure),
+    ]);
+    process.stdout.write(columns(rows));
+  }
+  return EXIT.success;
 }

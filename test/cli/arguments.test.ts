@@ -37,12 +37,15 @@ group('a command line', () => {
 
   it.each([
     [['ip', '--limt', '5'], 'unknown option --limt'],
-    [['ip', '-x'], 'unknown option --x'],
+    [['ip', '-x'], 'unknown option -x;'],
+    [['ip', '--toString'], 'unknown option --toString;'],
+    [['ip', '--at', '2026-02-30'], '--at is a time like'],
+    [['ip', '--at', '2263-01-01'], '2262'],
     [['ip', '--limit', '0'], '--limit is an integer from 1 to 100'],
     [['ip', '--limit', '101'], '--limit is an integer from 1 to 100'],
     [['ip', '--limit', '1e1'], '--limit is an integer'],
     [['ip', '--limit', ''], '--limit is an integer'],
-    [['ip', '--limit'], '--limit'],
+    [['ip', '--limit'], "Option '--limit <value>' argument missing"],
     [['ip', '--engine', 'redis'], '--engine is one of lmdb, memory'],
     [['ip', '--at', 'yesterday'], '--at is a time like'],
     [['ip', '--at', '2026-01-31T12:00:00'], '--at is a time like'],

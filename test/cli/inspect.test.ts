@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Collections, type LmdbBackend, openLmdb } from 'wafstate';
+import { openPackageEnvironment } from '../../src/backend/lmdb/lmdb-package.js';
+import type { ByteString } from '../../src/contract/bytes.js';
+import { encodeKey } from '../../src/record/key.js';
 import { json, wafstate } from './program.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'wafstate-inspect-'));
@@ -149,6 +152,51 @@ describe('get and delete of a record under a digest', () => {
       stderr: expect.stringContaining('16 to 1024 bytes, got 5'),
     });
     rmSync(dirname(file), { recursive: true });
+  });
+});
+
+describe('delete of what is not there', () => {
+  it('ends with status 1 and makes nothing', () => {
+    expect(run('delete', 'ip', '192.0.2.77', 'blocked').status).toBe(1);
+    expect(run('delete', 'ip', '203.0.113.9', 'absent').status).toBe(1);
+    expect(run('list', '--prefix', '192.0.2.77', '--collection', 'ip').stdout).toContain('0 records');
+    expect(json(run('get', 'ip', '203.0.113.9', '--json'))['updateCount']).toBe(1);
+  });
+});
+
+describe('a replay whose log clock is corrupt', () => {
+  const replayed = join(directory, 'replayed');
+  const command = (...argv: string[]) => wafstate([argv[0] as string, '--path', replayed, ...argv.slice(1)]);
+
+  beforeAll(async () => {
+    expect(command('replay', '--requests', '2000')).toMatchObject({ status: 0 });
+    const data = openPackageEnvironment(replayed, {
+      mapSize: 2 ** 24,
+      maxReaders: 256,
+      mode: 0o600,
+      relaxed: false,
+    });
+    const clock = { space: 4, applicationId: 'replay' as ByteString, key: 'log-clock' as ByteString };
+    data.putSync(encodeKey(clock), Buffer.from('damaged'));
+    await data.close();
+  });
+
+  it('asks for a time, and judges by none of its own', () => {
+    for (const asks of [['list'], ['get', 'ip', '203.0.113.66'], ['cleanup']]) {
+      const refused = command(...asks, '--json');
+      expect(refused.status).toBe(3);
+      expect(json(refused)).toMatchObject({
+        error: { code: 'corrupt_data', message: expect.stringContaining('--at') },
+      });
+    }
+    const at = ['--at', '2026-01-01T00:10:00Z'];
+    expect(command('get', 'ip', '203.0.113.66', ...at).stdout).toContain('blocked');
+  });
+
+  it('is found by verify, and mended by delete', () => {
+    expect(json(command('verify', '--json'))).toMatchObject({ corrupt: [{ key: 'log-clock' }] });
+    expect(command('delete', 'global', 'log-clock', '--at', '2026-01-01T00:10:00Z').status).toBe(0);
+    expect(command('verify').status).toBe(0);
   });
 });
 

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { nativeStatus } from 'wafstate';
 import { independentCount } from '../../scripts/independent-count.js';
 import { sampleTraffic } from '../../src/cli/sample-traffic.js';
-import { json, wafstate } from './program.js';
+import { json, MAIN, wafstate } from './program.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'wafstate-replay-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -186,6 +188,72 @@ describe('a directory of live traffic', () => {
       expect(run.stderr).toContain('a directory of its own');
     }
     expect(wafstate(['get', '--path', path, 'ip', '203.0.113.9']).stdout).toContain('blocked');
+  });
+
+  it('is told from a replay by any record, wherever it stands among those of the replay', async () => {
+    const { Collections, openLmdb } = await import('wafstate');
+    for (const [collection, applicationId] of [
+      ['ip', 'a'],
+      ['ip', 'zzzzzzz'],
+      ['resource', ''],
+    ] as const) {
+      const path = freshPath();
+      wafstate(['replay', '--log', first.path, '--path', path]);
+      const backend = await openLmdb({ path });
+      await new Collections({ backend, applicationId }).increment(collection, 'k', 'n');
+      await backend.close();
+      expect(wafstate(['replay', '--path', path, '--again']).stderr).toContain('a directory of its own');
+      const kept = ['get', '--path', path, collection, 'k', '--application', applicationId];
+      expect(wafstate(kept).status).toBe(0);
+    }
+  });
+});
+
+describe('a replay that is cut short', () => {
+  const cut = join(directory, 'cut.log.gz');
+  writeFileSync(cut, first.bytes.subarray(0, Math.floor(first.bytes.length / 2)));
+
+  it('by a truncated log names it, and leaves state that the next run can go on from or start afresh', () => {
+    const path = freshPath();
+    const run = wafstate(['replay', '--json', '--log', cut, '--path', path]);
+    expect(run.status).toBe(3);
+    expect(json(run)).toMatchObject({
+      error: { message: expect.stringContaining(`the log ${cut} cannot be`) },
+    });
+    expect(wafstate(['list', '--path', path]).stdout).toMatch(/[1-9]\d* records as of 2015-05-17/);
+    const later = wafstate(['replay', '--log', first.path, '--path', path]);
+    expect(later.stderr + later.stdout).toMatch(/already seen 2015|Went on from the state/);
+    const again = json(wafstate(['replay', '--json', '--log', first.path, '--path', path, '--again']));
+    expect(again['blocked']).toEqual(independentCount(first.bytes, RULE).blocked);
+  });
+
+  it('by an interrupt, though no line comes, reports what was judged and ends as the signal ends', async () => {
+    const path = freshPath();
+    const child = spawn(process.execPath, [MAIN, 'replay', '--json', '--log', '-', '--path', path]);
+    const ended = once(child, 'exit');
+    let stdout = '';
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk;
+    });
+    const stamp = '[17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1';
+    child.stdin.write(Array.from({ length: 40 }, () => `203.0.113.9 - - ${stamp}\n`).join(''));
+    const blocked = () => wafstate(['get', '--path', path, 'ip', '203.0.113.9']).stdout.includes('blocked');
+    while (!blocked() && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 50));
+    child.kill('SIGINT');
+    expect(await ended).toEqual([null, 'SIGINT']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      lines: 40,
+      blocked: [{ address: '203.0.113.9', requests: 31 }],
+    });
+    child.stdin.destroy();
+  });
+
+  it('with --again and a log that is not there, costs nothing of the state', () => {
+    const path = freshPath();
+    wafstate(['replay', '--log', first.path, '--path', path]);
+    const before = wafstate(['list', '--path', path, '--json', '--all']).stdout;
+    expect(wafstate(['replay', '--log', '/nonexistent/log', '--path', path, '--again']).status).toBe(3);
+    expect(wafstate(['list', '--path', path, '--json', '--all']).stdout).toBe(before);
   });
 });
 
