@@ -2,10 +2,11 @@ import type { CommitResult, Expectation } from '../contract/backend.js';
 import { type ByteString, compareBytes, decodeText } from '../contract/bytes.js';
 import { saturatingAdd } from '../contract/clock.js';
 import type { WafStateError } from '../contract/errors.js';
+import type { Limits } from '../contract/limits.js';
 import type { Mutation } from '../contract/mutation.js';
 import { ABSENT, type RecordFacts, type Snapshot, type Variable } from '../contract/snapshot.js';
 import { type CollectionName, type RecordName, spaceName } from '../contract/space.js';
-import { applyToVariable, isVisible, OVERFLOW } from '../contract/variable.js';
+import { applyToVariable, isExpired, isVisible, OVERFLOW } from '../contract/variable.js';
 import { type CollectionFacts, updateRate } from './facts.js';
 import type { Settings } from './settings.js';
 
@@ -55,6 +56,8 @@ export class Binding {
   /** The log has removed the record: nothing of the snapshot shines through. */
   #erased = false;
   #viewedTimeout: bigint | undefined = undefined;
+  /** Of the view, once somebody asked: how many variables that are not expired, and the bytes of their names and values. */
+  #totals: { count: number; bytes: number } | undefined = undefined;
 
   constructor(space: number, key: ByteString, { applicationId, timeouts, keyDigests }: Settings) {
     this.key = key;
@@ -149,6 +152,18 @@ export class Binding {
     return this.#visible(now).length;
   }
 
+  /** Whether the record, as this transaction sees it, would stay within the limits with `bytes` bytes of value in `name`. */
+  hasRoom(name: ByteString, bytes: number, now: bigint, limits: Limits): boolean {
+    this.#view(now);
+    this.#totals ??= this.#countAll(now);
+    const { count, bytes: held } = this.#totals;
+    const variable = this.#viewed(name, now);
+    if (variable === undefined || isExpired(variable, now)) {
+      return count < limits.variables && held + name.length + bytes <= limits.recordBytes;
+    }
+    return held + bytes - (variable.value?.length ?? 0) <= limits.recordBytes;
+  }
+
   facts(now: bigint): CollectionFacts {
     this.#view(now);
     const stored = this.#erased ? undefined : this.#liveFacts(now);
@@ -182,6 +197,16 @@ export class Binding {
     return visible;
   }
 
+  #countAll(now: bigint): { count: number; bytes: number } {
+    const overlay = this.#overlay;
+    const totals = { count: 0, bytes: 0 };
+    for (const [name, variable] of this.#base(now)) {
+      if (!overlay?.has(name)) tally(totals, name, variable, now, 1);
+    }
+    for (const [name, variable] of overlay ?? []) tally(totals, name, variable, now, 1);
+    return totals;
+  }
+
   #viewed(name: ByteString, now: bigint): Variable | undefined {
     const overlay = this.#overlay;
     return overlay?.has(name) ? overlay.get(name) : this.#base(now).get(name);
@@ -211,6 +236,7 @@ export class Binding {
     this.#overlay = undefined;
     this.#erased = false;
     this.#viewedAt = undefined;
+    this.#totals = undefined;
   }
 
   /** Brings the view to `now` and to the end of the log. */
@@ -239,12 +265,18 @@ export class Binding {
       this.#overlay = undefined;
       this.#erased = true;
       this.#viewedTimeout = this.timeout;
+      this.#totals = undefined;
       return;
     }
     const { name } = mutation;
-    const next = applyToVariable(this.#viewed(name, now), mutation, now);
+    const before = this.#viewed(name, now);
+    const next = applyToVariable(before, mutation, now);
     // The flush will be refused for it; until then a reader sees what was there before.
     if (next === OVERFLOW) return;
+    if (this.#totals !== undefined) {
+      tally(this.#totals, name, before, now, -1);
+      tally(this.#totals, name, next, now, 1);
+    }
     this.#overlay ??= new Map();
     this.#overlay.set(name, next);
   }
@@ -302,6 +334,19 @@ export class Binding {
     this.log = later;
     this.#forgetView();
   }
+}
+
+/** Adds or takes one variable as the limits count it: also where it is only a deadline. */
+function tally(
+  totals: { count: number; bytes: number },
+  name: ByteString,
+  variable: Variable | undefined,
+  now: bigint,
+  sign: 1 | -1,
+): void {
+  if (variable === undefined || isExpired(variable, now)) return;
+  totals.count += sign;
+  totals.bytes += sign * (name.length + (variable.value?.length ?? 0));
 }
 
 function byName(a: readonly [ByteString, ByteString], b: readonly [ByteString, ByteString]): number {

@@ -152,6 +152,16 @@ export class Transaction {
     return this.#bindings.get(space).count(this.#settings.clock.now());
   }
 
+  /**
+   * Whether the record, as this transaction sees it, stays within `limits.variables` and `limits.recordBytes` with a value of
+   * `bytes` bytes in `name`. What others store meanwhile counts when the commit comes.
+   */
+  hasRoom(collection: Collection, name: Text, bytes: number): boolean {
+    const { limits, clock } = this.#settings;
+    const binding = this.#bindings.get(toPersistentSpace(collection, 'hasRoom'));
+    return binding.hasRoom(toName(name, limits), bytes, clock.now(), limits);
+  }
+
   /** What is known of the record itself. `get` gives the same to rules, as KEY, IS_NEW, CREATE_TIME and so on. */
   facts(collection: Collection): CollectionFacts {
     return this.#bindings.get(toPersistentSpace(collection, 'facts')).facts(this.#settings.clock.now());
