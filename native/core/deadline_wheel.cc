@@ -73,31 +73,21 @@ void DeadlineWheel::RotateDue() {
   lists_.PushBack(kDue, first);
 }
 
-CellRef DeadlineWheel::FirstPending() const {
-  const Slot slot = NextSlot();
-  return slot.list == kDue ? kNoCell : lists_.First(slot.list);
-}
-
-CellRef DeadlineWheel::NextPending(CellRef ref) {
-  const CellRef next = lists_.Next(ref);
-  return CellLists::IsHead(next) ? kNoCell : next;
-}
-
 std::int64_t DeadlineWheel::NextDue() const {
-  const Slot slot = NextSlot();
+  const Slot slot = NextSlot(occupied_);
   // A slot beyond the last time there is was only rounded up to it.
   return slot.tick > INT64_MAX >> kTickBits ? INT64_MAX : slot.tick << kTickBits;
 }
 
-DeadlineWheel::Slot DeadlineWheel::NextSlot() const {
+DeadlineWheel::Slot DeadlineWheel::NextSlot(const Occupied& occupied) const {
   Slot next{.list = kDue, .tick = INT64_MAX};
   for (std::int64_t level = 0; level < kLevels; ++level) {
-    const std::uint64_t occupied = occupied_[static_cast<std::size_t>(level)];
-    if (occupied == 0) continue;
+    const std::uint64_t slots = occupied[static_cast<std::size_t>(level)];
+    if (slots == 0) continue;
     const std::int64_t shift = level * kLevelBits;
     const std::int64_t first = (tick_ >> shift) + 1;
     const int start = static_cast<int>(first & (kSlots - 1));
-    const int ahead = std::countr_zero(std::rotr(occupied, start));
+    const int ahead = std::countr_zero(std::rotr(slots, start));
     const std::int64_t tick = (first + ahead) << shift;
     if (tick >= next.tick) continue;
     next.tick = tick;

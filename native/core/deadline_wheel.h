@@ -13,6 +13,7 @@
 // looks at the deadline itself, and puts it in again.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -30,6 +31,11 @@ class DeadlineWheel {
 
   // Nanoseconds. REQUIRES: the cell is not in the wheel.
   void Insert(CellRef ref, std::int64_t deadline);
+  // The same for one that was looked at and is not over by its owner's clock: comes up again with the next
+  // ComeUp, and not before, also where this clock is ahead of that one.
+  void InsertAgain(CellRef ref, std::int64_t deadline) {
+    Insert(ref, std::max(deadline, tick_ << kTickBits));
+  }
   // REQUIRES: the cell is in the wheel, due or not.
   void Remove(CellRef ref);
   void Moved(CellRef to) { lists_.Moved(to); }
@@ -50,9 +56,20 @@ class DeadlineWheel {
   // Puts the first of the due ones behind the others.
   void RotateDue();
 
-  // The first cell of the slot that comes up next, and its followers there; kNoCell at the end.
-  [[nodiscard]] CellRef FirstPending() const;
-  [[nodiscard]] CellRef NextPending(CellRef ref);
+  // Calls `visit` with `most` cells at most, those first that have been due longest.
+  template <typename Visit>
+  void VisitDue(std::size_t most, const Visit& visit) {
+    VisitList(kDue, most, visit);
+  }
+  // The same for those that are not due yet, in the order in which their slots come up.
+  template <typename Visit>
+  void VisitPending(std::size_t most, const Visit& visit) {
+    Occupied left = occupied_;
+    for (Slot slot = NextSlot(left); slot.list != kDue && most > 0; slot = NextSlot(left)) {
+      most = VisitList(slot.list, most, visit);
+      left[slot.list >> kSlotBits] &= ~(std::uint64_t{1} << (slot.list & (kSlots - 1)));
+    }
+  }
 
   // Nanoseconds: no cell that is not due yet becomes due before; INT64_MAX where there is none.
   [[nodiscard]] std::int64_t NextDue() const;
@@ -69,12 +86,23 @@ class DeadlineWheel {
     std::size_t list;
     std::int64_t tick;
   };
-  // The occupied slot that comes up next; list kDue where there is none.
-  [[nodiscard]] Slot NextSlot() const;
+  // A bit a slot that is not empty.
+  using Occupied = std::array<std::uint64_t, kLevels>;
+  // The slot of these that comes up next; list kDue where there is none.
+  [[nodiscard]] Slot NextSlot(const Occupied& occupied) const;
+
+  // How many more may be visited.
+  template <typename Visit>
+  std::size_t VisitList(std::size_t list, std::size_t most, const Visit& visit) {
+    for (CellRef ref = lists_.First(list); most > 0 && !CellLists::IsHead(ref); ref = lists_.Next(ref)) {
+      visit(ref);
+      --most;
+    }
+    return most;
+  }
 
   CellLists lists_;
-  // A bit a slot that is not empty.
-  std::array<std::uint64_t, kLevels> occupied_{};
+  Occupied occupied_{};
   // Slots up to this one have come up.
   std::int64_t tick_ = INT64_MIN >> kTickBits;
 };

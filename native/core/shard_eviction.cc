@@ -6,7 +6,8 @@ namespace wafstate {
 
 namespace {
 
-// Records looked at for one that has ended, and second chances given, before the next best is taken.
+// Records looked at for one that has ended, second chances given before the next best is taken, and held
+// records compared of those that are due and of those that are not.
 constexpr int kProbes = 16;
 
 }  // namespace
@@ -107,12 +108,9 @@ CellRef TableShard::EndsFirst() {
     best = ref;
     best_end = end;
   };
-  CellRef ref = wheel_.FirstDue();
-  for (int i = 0; i < kProbes && ref != kNoCell; ++i, ref = wheel_.NextPending(ref))
-    look_at(ref);
-  ref = wheel_.FirstPending();
-  for (int i = 0; i < kProbes && ref != kNoCell; ++i, ref = wheel_.NextPending(ref))
-    look_at(ref);
+  // The busy ones are those of one commit, and may be all that come first.
+  wheel_.VisitDue(kProbes + busy_, look_at);
+  wheel_.VisitPending(kProbes + busy_, look_at);
   return best;
 }
 

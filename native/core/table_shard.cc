@@ -179,23 +179,20 @@ void TableShard::Remove(CellRef ref, std::uint64_t hash) {
 bool TableShard::CleanUp(std::int64_t now, const SweepBudget& budget, SweepCounts& counts, Buffer& buffer) {
   if (cleaning_at_ != now) wheel_.ComeUp(now);
   cleaning_at_ = now;
-  // What is put in again may be due at once by a clock that is ahead of `now`: seen twice, it ends the round.
-  CellRef put_back = kNoCell;
-  for (CellRef ref = wheel_.FirstDue(); ref != kNoCell && ref != put_back; ref = wheel_.FirstDue()) {
+  for (CellRef ref = wheel_.FirstDue(); ref != kNoCell; ref = wheel_.FirstDue()) {
     const std::size_t variables = wafstate::Load<std::uint16_t>(RecordAt(ref) + 38);
     if (counts.records_examined >= budget.records) return false;
     if (counts.records_examined > 0 && counts.variables_examined + variables > budget.variables) return false;
     ++counts.records_examined;
     counts.variables_examined += variables;
-    if (CleanUpOne(ref, now, counts, buffer)) continue;
-    if (put_back == kNoCell && wheel_.FirstDue() != kNoCell) put_back = ref;
+    CleanUpOne(ref, now, counts, buffer);
   }
   cleaning_at_ = INT64_MIN;
   return true;
 }
 
-// False where the record is as it was, put in again.
-bool TableShard::CleanUpOne(CellRef ref, std::int64_t now, SweepCounts& counts, Buffer& buffer) {
+// What stays as it is, is put in again.
+void TableShard::CleanUpOne(CellRef ref, std::int64_t now, SweepCounts& counts, Buffer& buffer) {
   const Bytes record = Record(ref);
   std::int64_t next = DeadlinesOf(record).next;
   if (next <= now) {
@@ -205,17 +202,16 @@ bool TableShard::CleanUpOne(CellRef ref, std::int64_t now, SweepCounts& counts, 
       counts.variables_removed += swept.variables_removed;
       ++counts.records_removed;
       Remove(ref, HashOf(ref));
-      return true;
+      return;
     }
     if (swept.outcome == SweepOutcome::kRewritten && Rewrite(ref, buffer, now)) {
       counts.variables_removed += swept.variables_removed;
-      return true;
+      return;
     }
     next = SaturatingAdd(now, kRetryRewrite);
   }
   Unschedule(ref);
-  Schedule(ref, next);
-  return false;
+  if (next != INT64_MAX) wheel_.InsertAgain(ref, next);
 }
 
 // A record that has become smaller. False where there is no memory to move it out of its block.

@@ -184,7 +184,7 @@ class TableShard {
   void Schedule(CellRef ref, std::int64_t deadline);
   void Unschedule(CellRef ref);
   void Reschedule(CellRef ref, std::int64_t before, std::int64_t after);
-  [[nodiscard]] bool CleanUpOne(CellRef ref, std::int64_t now, SweepCounts& counts, Buffer& buffer);
+  void CleanUpOne(CellRef ref, std::int64_t now, SweepCounts& counts, Buffer& buffer);
   [[nodiscard]] bool Rewrite(CellRef ref, Bytes record, std::int64_t now);
 
   [[nodiscard]] Room EvictOne(std::int64_t now, bool last_resort, EvictionCounts& counts);

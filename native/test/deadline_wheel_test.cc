@@ -4,6 +4,7 @@
 
 #include <map>
 #include <random>
+#include <vector>
 
 #include "test/check.h"
 
@@ -81,8 +82,42 @@ TEST_CASE(ADeadlineBeyondTheReachComesUpEarly) {
   const CellRef ref = cells.Allocate(CellStore::ClassOf(16));
   wheel.Insert(ref, INT64_MAX);
   CHECK(wheel.FirstDue() == kNoCell);
-  CHECK(wheel.FirstPending() == ref);
+  CellRef pending = kNoCell;
+  wheel.VisitPending(1, [&pending](CellRef found) { pending = found; });
+  CHECK(pending == ref);
   wheel.Advance(INT64_MAX);
+  CHECK(wheel.FirstDue() == ref);
+}
+
+TEST_CASE(VisitsByTheOrderOfTheSlots) {
+  Budget budget(1 << 20);
+  CellStore cells(budget);
+  DeadlineWheel wheel(cells, 0);
+  wheel.Advance(0);
+  std::vector<CellRef> expected;
+  for (const std::int64_t ticks : {2, 3, 100, 5000, 1'000'000}) {
+    expected.push_back(cells.Allocate(CellStore::ClassOf(16)));
+    wheel.Insert(expected.back(), ticks * kTick);
+  }
+  const auto visited = [&wheel](std::size_t most) {
+    std::vector<CellRef> found;
+    wheel.VisitPending(most, [&found](CellRef ref) { found.push_back(ref); });
+    return found;
+  };
+  CHECK(visited(10) == expected);
+  expected.resize(3);
+  CHECK(visited(3) == expected);
+}
+
+TEST_CASE(WhatWasLookedAtIsNotDueAgainAtOnce) {
+  Budget budget(1 << 20);
+  CellStore cells(budget);
+  DeadlineWheel wheel(cells, 0);
+  wheel.Advance(100 * kTick);
+  const CellRef ref = cells.Allocate(CellStore::ClassOf(16));
+  wheel.InsertAgain(ref, 50 * kTick);
+  CHECK(wheel.FirstDue() == kNoCell);
+  wheel.ComeUp(50 * kTick);
   CHECK(wheel.FirstDue() == ref);
 }
 

@@ -269,6 +269,44 @@ TEST_CASE(GivesUpTheBlockThatEndsFirstWhereThereIsNothingElse) {
     CHECK(subject.Has(std::to_string(i)));
 }
 
+TEST_CASE(GivesUpABlockThoughTheNextToEndAreOfTheCommitItself) {
+  Subject subject(kMiB, 40);
+  constexpr std::int64_t kHour = 3600 * kSecond;
+  const auto key = [](int i) { return "block " + std::to_string(i); };
+  for (int i = 0; i < 40; ++i) {
+    CHECK(subject.Add(key(i), kNow, kNow + (i + 1) * kHour) == Status::kApplied);
+    CHECK(subject.Add(key(i), kNow, kNow + (i + 1) * kHour) == Status::kApplied);
+  }
+  RequestBuilder request(kNow);
+  for (int i = 0; i < 30; ++i)
+    request.Write(key(i)).Add("n", 1);
+  request.Write("new").Add("n", 1);
+  CHECK(subject.Commit(request) == Status::kApplied);
+  CHECK(subject.Has("new"));
+  CHECK(!subject.Has(key(30)));
+}
+
+TEST_CASE(ACleanupEndsThoughAnotherClockIsAhead) {
+  Subject subject(kMiB, 1000);
+  constexpr std::int64_t kHour = 3600 * kSecond;
+  CHECK(subject.Add("ahead", kNow + kHour, kNow + 2 * kHour) == Status::kApplied);
+  for (int i = 0; i < 300; ++i)
+    (void)subject.Add("live " + std::to_string(i), kNow, kNow + kHour / 2);
+  (void)subject.Add("dead", kNow, kNow + kSecond);
+  Buffer buffer;
+  std::size_t removed = 0;
+  for (int pass = 0; pass < 2; ++pass) {
+    bool wrapped = false;
+    for (int slice = 0; slice < 4 && !wrapped; ++slice) {
+      SweepCounts counts;
+      wrapped = subject.table.CleanUp(kNow + kSecond, {.records = 128, .variables = 4096}, counts, buffer);
+      removed += counts.records_removed;
+    }
+    CHECK(wrapped);
+  }
+  CHECK(removed == 1);
+}
+
 TEST_CASE(RefusesWhereToldToUntilSomethingEnds) {
   Subject subject(64 * kMiB, 65'536, false);
   for (int i = 0; i < 65'536; ++i)

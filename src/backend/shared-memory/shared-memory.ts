@@ -114,7 +114,10 @@ class SharedMemory implements SharedMemoryBackend {
     this.#sweeper = new Sweeper(
       cleanupInterval,
       (milliseconds) => this.#table.claimSweep(milliseconds),
-      () => this.#table.cleanup(clock.now(), slice).wrapped,
+      () => {
+        const now = clock.now();
+        return () => this.#table.cleanup(now, slice).wrapped;
+      },
     );
   }
 

@@ -8,18 +8,19 @@ const JITTER = 0.1;
 export class Sweeper {
   readonly #interval: number;
   readonly #claim: (milliseconds: number) => boolean;
-  readonly #slice: () => boolean;
+  readonly #begin: () => () => boolean;
   #timer: NodeJS.Timeout | undefined;
   #next: NodeJS.Immediate | undefined;
 
   /**
-   * `interval` in seconds; 0 = never. `claim` tells whether it is this thread's turn, `slice` cleans up a little and tells whether
-   * that was the last. The timers do not keep the process alive.
+   * `interval` in seconds; 0 = never. `claim` tells whether it is this thread's turn, `begin` begins a pass, of which each call
+   * cleans up a little and tells whether that was the last: a pass has one time, or it would not end. The timers do not keep
+   * the process alive.
    */
-  constructor(interval: number, claim: (milliseconds: number) => boolean, slice: () => boolean) {
+  constructor(interval: number, claim: (milliseconds: number) => boolean, begin: () => () => boolean) {
     this.#interval = interval * 1000;
     this.#claim = claim;
-    this.#slice = slice;
+    this.#begin = begin;
     if (interval > 0) this.#wait();
   }
 
@@ -31,13 +32,13 @@ export class Sweeper {
   #wait(): void {
     const spread = 1 - JITTER + 2 * JITTER * Math.random();
     this.#timer = setTimeout(() => {
-      if (this.#claim(Math.ceil(this.#interval))) this.#sweep();
+      if (this.#claim(Math.ceil(this.#interval))) this.#sweep(this.#begin());
       else this.#wait();
     }, this.#interval * spread).unref();
   }
 
-  #sweep(): void {
-    if (this.#slice()) this.#wait();
-    else this.#next = setImmediate(() => this.#sweep()).unref();
+  #sweep(slice: () => boolean): void {
+    if (slice()) this.#wait();
+    else this.#next = setImmediate(() => this.#sweep(slice)).unref();
   }
 }
