@@ -38,7 +38,7 @@ export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
   const implementation = addon === undefined ? 'typescript' : 'native';
   const library = libraryOf(implementation);
   if (!isOpen(directory)) {
-    requireOneLibrary(directory, implementation, addon?.environmentIsOpen(directory) === true);
+    await requireOneLibrary(directory, implementation, () => addon?.environmentIsOpen(directory) === true);
   }
   const unclaim = claim(directory, { implementation, library, mapSize, maxReaders, durability, readOnly });
   const guard = new ExitGuard();

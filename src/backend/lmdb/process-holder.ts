@@ -26,20 +26,43 @@ export function libraryOf(implementation: 'native' | 'typescript'): string {
   return createRequire(import.meta.url).resolve('lmdb');
 }
 
+/** How often, and after how long, the answer must be the same before it is believed. */
+const LOOKS = 5;
+const BETWEEN_LOOKS_MILLISECONDS = 10;
+
 /**
- * Throws `invalid_option` where another liblmdb of this process has the environment open. `sharesNatively`: the addon of this copy has it
- * open in another thread. REQUIRES: this thread has not.
+ * Rejects with `invalid_option` where another liblmdb of this process has the environment open. `sharesNatively`: whether the addon of this
+ * copy has it open in another thread. REQUIRES: this thread has not.
+ *
+ * The catch: other threads open and close meanwhile, and no look at the mappings and at the addon is one look. So a refusal has to be
+ * seen several times; that nobody holds the environment, once.
  */
-export function requireOneLibrary(
+export async function requireOneLibrary(
   directory: string,
   implementation: 'native' | 'typescript',
-  sharesNatively: boolean,
+  sharesNatively: () => boolean,
+): Promise<void> {
+  for (let look = 1; ; look++) {
+    try {
+      lookForOthers(directory, implementation, sharesNatively);
+      return;
+    } catch (error) {
+      if (look === LOOKS) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MILLISECONDS));
+  }
+}
+
+function lookForOthers(
+  directory: string,
+  implementation: 'native' | 'typescript',
+  sharesNatively: () => boolean,
 ): void {
   const mappings = readMappings();
   const data = join(directory, DATA_FILE);
   if (!mappings.some(({ file }) => file === data)) return;
   const holder = holderOf(mappings, join(directory, GATE_DIRECTORY, DATA_FILE));
-  if (holder === implementation && (holder === 'typescript' || sharesNatively)) return;
+  if (holder === implementation && (holder === 'typescript' || sharesNatively())) return;
   const library = libraryOf(implementation);
   if (holder === 'other') {
     throw refusal(
