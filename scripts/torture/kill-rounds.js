@@ -1,18 +1,14 @@
 // Rounds of kill -9: two processes of two writing threads each, one of which is killed at a step of the write path or at a
 // random moment, in some rounds both at once; then the environment is opened again and held against the journals.
-import { fork } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { openLmdb } from 'wafstate';
 import { compare, EMPTY_BASE, Journal, readAll, removeLanes } from './ledger.js';
 import { preloadLibrary } from './preload.js';
+import { inTime, WriterProcess } from './writer-process.js';
 
-const WRITER = fileURLToPath(new URL('./writer.mjs', import.meta.url));
 const THREADS = 2;
 const LANES = 8;
-/** A process that has not got so far by then hangs. */
-const PATIENCE_MILLISECONDS = 60_000;
 
 /** Steps that the preloaded library knows, see step-killer.c. */
 const SYSTEM_STEPS = [
@@ -36,62 +32,6 @@ export function stepsOf() {
     ...(preloadLibrary('step-killer') === undefined ? [] : SYSTEM_STEPS),
     ...Object.keys(SCRIPT_STEPS),
   ];
-}
-
-class Process {
-  #child;
-  #waiting = new Map();
-  #seen = new Set();
-
-  constructor(setup, environment) {
-    this.#child = fork(WRITER, [JSON.stringify(setup)], {
-      env: { ...process.env, ...environment },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
-    this.ended = new Promise((resolve) =>
-      this.#child.on('exit', (code, signal) => {
-        this.exit = signal ?? code;
-        resolve(this.exit);
-      }),
-    );
-    this.#child.on('message', (message) => {
-      this.#seen.add(message);
-      this.#waiting.get(message)?.();
-    });
-  }
-
-  /** True when the message has come, false where the process ends before. Throws where neither happens in time. */
-  async says(message) {
-    const said = this.#seen.has(message)
-      ? Promise.resolve(true)
-      : new Promise((resolve) => this.#waiting.set(message, () => resolve(true)));
-    return inTime(Promise.race([said, this.ended.then(() => false)]), `a process did not say '${message}'`);
-  }
-
-  send(message) {
-    for (const answer of ['open', 'paused']) this.#seen.delete(answer);
-    // It may be dead already.
-    this.#child.send(message, () => undefined);
-  }
-
-  kill() {
-    this.#child.kill('SIGKILL');
-  }
-}
-
-async function inTime(promise, complaint) {
-  let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`${complaint} within ${PATIENCE_MILLISECONDS / 1000} s: it hangs`)),
-      PATIENCE_MILLISECONDS,
-    );
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -159,7 +99,7 @@ export class KillRounds {
   }
 
   #process(environment) {
-    return new Process({ open: this.#open, journals: this.#journals, lanes: LANES }, environment);
+    return new WriterProcess({ open: this.#open, journals: this.#journals, lanes: LANES }, environment);
   }
 
   /** Started ahead, so that its start does not count. */

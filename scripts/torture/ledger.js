@@ -4,6 +4,7 @@
 // own records, and adds 1 to `count` in the two records of a pair that all lanes share. The journal, appended by write(2)
 // outside the environment, says what was sent and what was acknowledged:
 //
+//     o                            the environment is open
 //     i LANE SEQUENCE PAIR         before the commit is handed over
 //     a LANE SEQUENCE REVISION×4   after its promise resolved
 //
@@ -53,6 +54,7 @@ export async function removeLanes(backend, lanes) {
   }
 }
 
+export const OPENED_LINE = 'o\n';
 export const intentLine = (lane, sequence, pair) => `i ${lane} ${sequence} ${pair}\n`;
 export const acknowledgementLine = (lane, sequence, results) =>
   `a ${lane} ${sequence} ${results.map(({ revision }) => revision).join(' ')}\n`;
@@ -60,11 +62,13 @@ export const acknowledgementLine = (lane, sequence, results) =>
 /** By lane: the pair of each commit that was sent, in order, how many were acknowledged, and their revisions. */
 export class Journal {
   lanes = new Map();
+  opened = false;
 
   /** Whole lines; the last one of a process that was killed may be cut off, and then counts as not written. */
   read(text) {
     for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n')) {
-      if (line === '') continue;
+      if (line === 'o') this.opened = true;
+      if (line === '' || line === 'o') continue;
       const [kind, lane, sequence, ...rest] = line.split(' ');
       const entry = this.lanes.get(lane) ?? { pairs: [], acknowledged: 0, revisions: [] };
       this.lanes.set(lane, entry);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { openLmdb } from 'wafstate';
-import { acknowledgementLine, commit, intentLine, PAIRS } from './ledger.js';
+import { acknowledgementLine, commit, intentLine, OPENED_LINE, PAIRS } from './ledger.js';
 
 const die = () => process.kill(process.pid, 'SIGKILL');
 
@@ -15,6 +15,7 @@ const die = () => process.kill(process.pid, 'SIGKILL');
 async function write({ open, journals, lanes }, name, stopped, killAt, onFirst) {
   const journal = openSync(join(journals, name), 'a');
   const backend = await openLmdb(open);
+  writeSync(journal, OPENED_LINE);
   let sent = 0;
   let acknowledged = 0;
   const lane = async (_, number) => {
