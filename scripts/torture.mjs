@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { nativeStatus } from 'wafstate';
 import { KillRounds } from './torture/kill-rounds.js';
+import { cut, record } from './torture/power-cut.js';
 import { Random } from './torture/random.js';
 
 const HELP = `npm run torture -- [--rounds N] [--native | --typescript] [--durability durable|relaxed]
                    [--seed N] [--directory DIR] [--json]
+npm run torture -- --power-cuts SHARE [--milliseconds N] [and the same options]
 
 Two processes of two writing threads each commit to one LMDB environment. In each round one of them, in some rounds both, is
 killed by SIGKILL: at a random moment, or at a named step of the write path. Then the environment is opened again and every record is
@@ -21,6 +23,10 @@ held against the journal of what was sent and acknowledged.
   --directory DIR  where the environments are made (default: the system's temporary directory)
   --json           print one line of JSON at the end instead of text
 
+  --power-cuts SHARE   instead of killing, records the writes and syncs of two threads and cuts the power after that share of them,
+                   1 = all: what was not synced by then is dropped, kept, reordered and torn in copies, which are opened
+  --milliseconds N how long they write for that (default 300)
+
 Ends with status 1 where anything was lost, torn or hanging, and names it.
 `;
 
@@ -32,6 +38,8 @@ const { values } = parseArgs({
     durability: { type: 'string' },
     seed: { type: 'string' },
     directory: { type: 'string', default: tmpdir() },
+    'power-cuts': { type: 'string' },
+    milliseconds: { type: 'string', default: '300' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -74,6 +82,40 @@ async function killRounds(implementation, durability, rounds, seed) {
   return { implementation, durability, ...torture.totals, seconds };
 }
 
+async function powerCuts(implementation, durability, share, seed) {
+  const directory = realpathSync(mkdtempSync(join(values.directory, 'wafstate-power-cut-')));
+  const open = {
+    path: join(directory, 'state'),
+    mapSize: 2 ** 26,
+    implementation,
+    durability,
+    ...(durability === 'relaxed' && { syncInterval: 0.05 }),
+  };
+  const begin = performance.now();
+  try {
+    const log = await record({ directory, open, milliseconds: Number(values.milliseconds) });
+    const onProgress = ({ copies, damaged, crashed }, done) =>
+      progress(
+        `${implementation} ${durability}: ${copies} copies (${Math.round(done * 100)} %), ${damaged} damaged, ${crashed} crashes`,
+      );
+    const random = new Random(seed);
+    const totals = await cut({ log, directory, open, random, share, onProgress });
+    progress('');
+    return { implementation, durability, ...totals, seconds: Math.round((performance.now() - begin) / 1000) };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function reportCuts(run) {
+  const { implementation, durability, seconds, faults, ...figures } = run;
+  const text = Object.entries(figures).map(([name, figure]) => `${name} ${JSON.stringify(figure)}`);
+  console.log(
+    `${implementation} ${durability}: power cuts in ${seconds} s: ${text.join(', ')}; ${faults.length} faults`,
+  );
+  for (const fault of faults.slice(0, 50)) console.log(`  FAULT ${fault}`);
+}
+
 function report(run) {
   const { implementation, durability, rounds, seconds, acknowledged, inDoubt, inDoubtApplied, faults } = run;
   console.log(
@@ -89,8 +131,13 @@ else {
   const runs = [];
   for (const implementation of implementations()) {
     for (const durability of values.durability === undefined ? ['durable', 'relaxed'] : [values.durability]) {
-      runs.push(await killRounds(implementation, durability, Number(values.rounds), seed));
-      if (!values.json) report(runs.at(-1));
+      if (values['power-cuts'] === undefined) {
+        runs.push(await killRounds(implementation, durability, Number(values.rounds), seed));
+        if (!values.json) report(runs.at(-1));
+      } else {
+        runs.push(await powerCuts(implementation, durability, Number(values['power-cuts']), seed));
+        if (!values.json) reportCuts(runs.at(-1));
+      }
     }
   }
   const faults = runs.reduce((sum, run) => sum + run.faults.length, 0);

@@ -9,6 +9,7 @@ import { requireIntegrity } from './integrity-process.js';
 import { Lmdb, type LmdbBackend } from './lmdb-backend.js';
 import type { NativeEnvironmentAddon } from './native-addon.js';
 import { NativeEnvironment, openNatively } from './native-environment.js';
+import { syncNewFiles } from './new-files.js';
 import { type LmdbOptions, type ResolvedLmdbOptions, resolveLmdbOptions } from './options.js';
 import { preflight } from './preflight.js';
 import { libraryOf, requireOneLibrary } from './process-holder.js';
@@ -116,6 +117,7 @@ async function open(
   });
   await host.open();
   try {
+    await syncNewFiles(setup.directory, setup.gate);
     environment = await openReading(setup, addon, false);
   } catch (error) {
     await host.close();
