@@ -54,12 +54,25 @@ export {
   type ErrorCode,
   type ErrorDetails,
   type ErrorKind,
+  type ErrorOptions,
   type Outcome,
   WafStateError,
 } from './contract/errors.js';
 export { FEATURES, type Feature } from './contract/features.js';
 export { DEFAULT_LIMITS, type LimitName, type Limits, resolveLimits } from './contract/limits.js';
-export type { Mutation } from './contract/mutation.js';
+export type {
+  AddMutation,
+  DeprecateMutation,
+  ExpireMutation,
+  Mutation,
+  RecordMutation,
+  RemoveMutation,
+  RemoveRecordMutation,
+  SetMutation,
+  SubtractMutation,
+  TimeoutMutation,
+  VariableMutation,
+} from './contract/mutation.js';
 export type { RecordFacts, Snapshot, Variable } from './contract/snapshot.js';
 export { COLLECTION_SPACES, type CollectionName, type RecordName } from './contract/space.js';
 export { type NativeStatus, nativeStatus } from './record/addon.js';

@@ -1,10 +1,10 @@
 import { attach, type Backend } from '../contract/backend.js';
 import { type ByteString, encodeText, fromBytes } from '../contract/bytes.js';
-import { type Clock, systemClock } from '../contract/clock.js';
+import type { Clock } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
 import { FEATURES, type Feature } from '../contract/features.js';
 import { type Limits, resolveLimits } from '../contract/limits.js';
-import { choiceOption, numberOption, refuseUnknownOptions } from '../contract/options.js';
+import { choiceOption, clockOption, numberOption, refuseUnknownOptions } from '../contract/options.js';
 import { COLLECTION_SPACES, type CollectionName, MAX_APPLICATION_ID_BYTES } from '../contract/space.js';
 import { type Text, toNanoseconds } from './input.js';
 import { type KeyDigestOptions, resolveKeyDigests } from './key-digest.js';
@@ -54,22 +54,18 @@ const TIMEOUT_RANGE = { initial: 0, least: 1e-9, most: TEN_YEARS, unit: 'seconds
 
 /** Throws `invalid_option`, `invalid_limit`, `abi_mismatch` or `missing_feature`. */
 export function resolveSettings(options: CollectionsOptions): Settings {
-  if (typeof options !== 'object' || options === null) {
-    throw invalid('options', 'Collections takes one object with its options, at least { backend }');
-  }
   refuseUnknownOptions(OWNER, options, OPTIONS);
-  const { backend, requiredFeatures = [], clock = systemClock } = options;
+  const { backend, requiredFeatures = [] } = options;
   if (typeof backend?.load !== 'function' || typeof backend.commit !== 'function') {
     throw invalid(
       'backend',
       'Collections: backend must be an opened engine, such as await openLmdb({ path })',
     );
   }
-  // Date would pass for a clock, but its now() is a number of milliseconds.
-  if (typeof clock?.now !== 'function' || typeof clock.now() !== 'bigint') {
+  if (!Array.isArray(requiredFeatures)) {
     throw invalid(
-      'clock',
-      'Collections: clock must have a method now() that returns nanoseconds as a bigint',
+      'requiredFeatures',
+      `Collections: requiredFeatures must be an array of ${FEATURES.join(', ')}`,
     );
   }
   for (const feature of requiredFeatures) {
@@ -86,7 +82,7 @@ export function resolveSettings(options: CollectionsOptions): Settings {
   return Object.freeze({
     backend,
     limits,
-    clock,
+    clock: clockOption(OWNER, options.clock),
     applicationId: applicationId(options.applicationId),
     failOpen:
       choiceOption(OWNER, 'failurePolicy', options.failurePolicy, ['fail_closed', 'fail_open']) ===

@@ -145,6 +145,16 @@ export function attach(backend: Backend, required: Iterable<Feature> = []): void
   }
 }
 
+/** The timeout of a commit whose deadline is over before it begins; undefined where it is not. */
+export function overdue({ now, deadline }: CommitOptions): WafStateError | undefined {
+  if (deadline === undefined || deadline > now) return undefined;
+  return new WafStateError(
+    'timeout',
+    `the commit's deadline was over ${(now - deadline) / 1_000_000n} ms before it was made; nothing was sent`,
+    { details: { outcome: 'not_sent', limit: deadline, actual: now } },
+  );
+}
+
 /** The conflict of a commit that named a revision. One place, so that it reads the same on every engine. */
 export function conflict(record: RecordName, expected: Expectation, actual: number): WafStateError {
   return new WafStateError(

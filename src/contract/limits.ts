@@ -48,6 +48,12 @@ export const DEFAULT_LIMITS: Limits = Object.freeze(
 
 /** The defaults with `overrides` in them. Throws `invalid_limit` for an unknown name or a value out of range. */
 export function resolveLimits(overrides: Partial<Limits> = {}): Limits {
+  if (typeof overrides !== 'object' || overrides === null) {
+    throw new WafStateError(
+      'invalid_limit',
+      `limits must be an object, its members are ${LIMIT_NAMES.join(', ')}`,
+    );
+  }
   const limits: Record<LimitName, number> = { ...DEFAULT_LIMITS };
   for (const [name, value] of Object.entries(overrides)) {
     if (!Object.hasOwn(RANGES, name)) {

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from './clock.js';
 import { WafStateError } from './errors.js';
 
 /**
@@ -5,8 +6,15 @@ import { WafStateError } from './errors.js';
  * `invalid_option`, and the message names the option, the range and the figure. Nothing is corrected silently.
  */
 
-/** Refuses an option that does not exist, and names the one that was likely meant. */
+/** Refuses what is no object of options, and an option that does not exist; names the one that was likely meant. */
 export function refuseUnknownOptions(owner: string, given: object, known: readonly string[]): void {
+  if (typeof given !== 'object' || given === null) {
+    throw new WafStateError(
+      'invalid_option',
+      `${owner} takes an object of options, got ${shown(given)}; its options are ${known.join(', ')}`,
+      { details: { option: 'options' } },
+    );
+  }
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
     const meant = nearestName(name, known);
@@ -80,6 +88,17 @@ export function booleanOption(owner: string, name: string, value: unknown, initi
   throw new WafStateError('invalid_option', `${owner}: ${name} must be true or false, got ${shown(value)}`, {
     details: { option: name },
   });
+}
+
+/** The clock, the system's where it is undefined. Throws `invalid_option` for one that gives no bigint, as Date does. */
+export function clockOption(owner: string, clock: Clock | undefined): Clock {
+  if (clock === undefined) return systemClock;
+  if (typeof clock?.now === 'function' && typeof clock.now() === 'bigint') return clock;
+  throw new WafStateError(
+    'invalid_option',
+    `${owner}: clock must have a method now() that returns nanoseconds as a bigint`,
+    { details: { option: 'clock' } },
+  );
 }
 
 /** Strings by their kind only: an option may hold a secret. */

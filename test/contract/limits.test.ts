@@ -30,6 +30,12 @@ describe('resolveLimits', () => {
     expect([...LIMIT_NAMES].sort()).toEqual(Object.keys(RANGES).sort());
   });
 
+  it('refuses what is no object', () => {
+    for (const given of [null, 5, 'variables']) {
+      expect(refused(given as never)).toMatchObject({ code: 'invalid_limit' });
+    }
+  });
+
   it('leaves undefined at the default', () => {
     expect(resolveLimits({ variables: undefined } as object).variables).toBe(4096);
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   booleanOption,
   choiceOption,
+  clockOption,
   nearestName,
   numberOption,
   refuseUnknownOptions,
@@ -22,6 +23,28 @@ describe('an option', () => {
     expect(numberOption('openThing', 'cleanupInterval', 0.5, SECONDS)).toBe(0.5);
     expect(choiceOption('openThing', 'onFull', 'refuse', ['evict', 'refuse'])).toBe('refuse');
     expect(booleanOption('openThing', 'create', false, true)).toBe(false);
+  });
+
+  it('does not stand in what is no object', () => {
+    for (const given of [null, undefined, 5, 'mapSize']) {
+      expect(() => refuseUnknownOptions('openThing', given as never, ['mapSize'])).toThrow(
+        expect.objectContaining({
+          code: 'invalid_option',
+          message: expect.stringMatching(/^openThing takes an object of options, got .*mapSize$/),
+        }),
+      );
+    }
+  });
+
+  it('that is a clock gives a bigint, as Date does not', () => {
+    const clock = { now: () => 1n };
+    expect(clockOption('openThing', clock)).toBe(clock);
+    expect(clockOption('openThing', undefined).now()).toBeTypeOf('bigint');
+    for (const given of [Date, null, 5, {}, { now: () => 1 }]) {
+      expect(() => clockOption('openThing', given as never)).toThrow(
+        expect.objectContaining({ code: 'invalid_option', details: { option: 'clock' } }),
+      );
+    }
   });
 
   it('that is unknown is refused, naming the nearest known one', () => {

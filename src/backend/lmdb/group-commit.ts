@@ -1,4 +1,4 @@
-import type { CommitOptions, CommitResult, RecordWrite } from '../../contract/backend.js';
+import { type CommitOptions, type CommitResult, overdue, type RecordWrite } from '../../contract/backend.js';
 import { WafStateError } from '../../contract/errors.js';
 import { ReplyReader } from '../../record/reply.js';
 import {
@@ -252,13 +252,6 @@ function mostBytes(writes: readonly RecordWrite[]): number {
     }
   }
   return bytes;
-}
-
-function overdue({ now, deadline }: CommitOptions): WafStateError | undefined {
-  if (deadline === undefined || deadline > now) return undefined;
-  return new WafStateError('timeout', 'the deadline of the commit had passed when it was made', {
-    details: { outcome: 'not_sent', limit: deadline, actual: now },
-  });
 }
 
 function notExecuted(): WafStateError {

@@ -20,7 +20,7 @@ import type { Environment, EnvironmentStats } from './environment.js';
 import type { GroupCommit } from './group-commit.js';
 import type { ResolvedLmdbOptions } from './options.js';
 import { scan } from './scan.js';
-import { snapshotOf } from './stored-record.js';
+import { snapshotOfStored } from './stored-record.js';
 import { Sweeper } from './sweeper.js';
 import { SyncTimer } from './sync-timer.js';
 import type { WriterHost } from './writer-host.js';
@@ -95,7 +95,7 @@ export class Lmdb implements LmdbBackend {
     checkLoad(record, now, limits);
     const key = keyString(record);
     const bytes = this.#parts.environment.load(key);
-    return bytes === undefined ? ABSENT : snapshotOf(bytes, key, now, hidden);
+    return bytes === undefined ? ABSENT : snapshotOfStored(bytes, key, now, hidden);
   }
 
   async load(record: RecordName, now: bigint, limits: Limits, hidden = false): Promise<Snapshot> {

@@ -1,8 +1,9 @@
-import { type Clock, systemClock } from '../../contract/clock.js';
+import type { Clock } from '../../contract/clock.js';
 import { WafStateError } from '../../contract/errors.js';
 import {
   booleanOption,
   choiceOption,
+  clockOption,
   type NumberRange,
   numberOption,
   refuseUnknownOptions,
@@ -42,7 +43,7 @@ export interface LmdbOptions {
   readonly readOnly?: boolean | undefined;
   /** Seconds between two sweeps of what has expired, up to 86400; default 60, 0 = none. One process at a time sweeps. */
   readonly cleanupInterval?: number | undefined;
-  /** The clock of deadlines and sweeps; default the system's. */
+  /** The clock of the sweeps; default the system's. */
   readonly clock?: Clock | undefined;
   /** Commits that may wait or be in flight, 1 to 1,000,000; default 65,536. Beyond: `queue_full` at once. */
   readonly queueRequests?: number | undefined;
@@ -87,12 +88,6 @@ const NAMES = [
 
 /** Throws `invalid_option` for an unknown name, a value of the wrong kind or one out of range. */
 export function resolveLmdbOptions(options: LmdbOptions): ResolvedLmdbOptions {
-  if (typeof options !== 'object' || options === null) {
-    throw new WafStateError(
-      'invalid_option',
-      `${OWNER} takes an object of options; it needs at least { path }`,
-    );
-  }
   refuseUnknownOptions(OWNER, options, NAMES);
   const number = (name: keyof typeof NUMBERS): number =>
     numberOption(OWNER, name, options[name], NUMBERS[name]);
@@ -108,7 +103,7 @@ export function resolveLmdbOptions(options: LmdbOptions): ResolvedLmdbOptions {
     integrity: choiceOption(OWNER, 'integrity', options.integrity, ['none', 'full']),
     readOnly: booleanOption(OWNER, 'readOnly', options.readOnly, false),
     cleanupInterval: number('cleanupInterval'),
-    clock: clockOption(options.clock),
+    clock: clockOption(OWNER, options.clock),
     queueRequests: number('queueRequests'),
     queueBytes: number('queueBytes'),
     writerTimeout: number('writerTimeout'),
@@ -135,17 +130,5 @@ function mapSizeOption(mapSize: number | undefined): number {
     'invalid_option',
     `${OWNER}: mapSize is ${mapSize} bytes, the least is ${NUMBERS.mapSize.least}; 1 << 32 is 1 in JavaScript, write 2 ** 32`,
     { details: { option: 'mapSize', limit: NUMBERS.mapSize.least, actual: mapSize } },
-  );
-}
-
-function clockOption(clock: Clock | undefined): Clock {
-  if (clock === undefined) return systemClock;
-  if (typeof clock === 'object' && clock !== null && typeof clock.now === 'function') return clock;
-  throw new WafStateError(
-    'invalid_option',
-    `${OWNER}: clock must have a now() that returns nanoseconds as a bigint`,
-    {
-      details: { option: 'clock' },
-    },
   );
 }

@@ -4,7 +4,7 @@ import { WafStateError } from '../../contract/errors.js';
 import type { RecordName } from '../../contract/space.js';
 import { decodeKey, keyString } from '../../record/key.js';
 import type { Environment, StoredPage } from './environment.js';
-import { snapshotOf } from './stored-record.js';
+import { snapshotOfStored } from './stored-record.js';
 
 /** Records that one page looks at beyond its entries, so that a stretch of timed-out ones holds nobody up. */
 const LOOK_BEYOND = 10_000;
@@ -50,7 +50,7 @@ function entryOf(
   if (record === undefined) return undefined;
   if (stored instanceof WafStateError) return { record, error: stored };
   try {
-    const snapshot = snapshotOf(stored, key, query.now, query.hidden === true);
+    const snapshot = snapshotOfStored(stored, key, query.now, query.hidden === true);
     return snapshot.revision === 0 ? undefined : { record, snapshot };
   } catch (error) {
     if (error instanceof WafStateError) return { record, error };

@@ -5,6 +5,7 @@ import {
   type CleanupResult,
   type CommitOptions,
   type CommitResult,
+  overdue,
   type RecordWrite,
   type ScanPage,
   type ScanQuery,
@@ -124,8 +125,10 @@ class Memory implements MemoryBackend {
   async commit(writes: readonly RecordWrite[], options: CommitOptions): Promise<readonly CommitResult[]> {
     this.#assertOpen();
     checkCommit(writes, options);
-    const { now, deadline, limits } = options;
-    if (deadline !== undefined && deadline <= now) throw overdue(now - deadline);
+    // A commit is done when it returns, so that a deadline can only be over before.
+    const late = overdue(options);
+    if (late !== undefined) throw late;
+    const { now, limits } = options;
     const drafts: Draft[] = [];
     for (const write of writes) {
       const record = this.#table.find(write.record);
@@ -255,13 +258,5 @@ function firstRevision(now: bigint): number {
     'invalid_option',
     `the clock is at ${microseconds} microseconds since the epoch, openMemory needs one before ${LAST_BEGINNING}, or revisions would run out`,
     { details: { option: 'clock', limit: LAST_BEGINNING, actual: microseconds } },
-  );
-}
-
-function overdue(late: bigint): WafStateError {
-  return new WafStateError(
-    'timeout',
-    `the commit's deadline was over ${late / 1_000_000n} ms before it was made; nothing was sent`,
-    { details: { outcome: 'not_sent' } },
   );
 }

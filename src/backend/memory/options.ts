@@ -1,7 +1,7 @@
-import { type Clock, systemClock } from '../../contract/clock.js';
-import { WafStateError } from '../../contract/errors.js';
+import type { Clock } from '../../contract/clock.js';
 import {
   choiceOption,
+  clockOption,
   type NumberRange,
   numberOption,
   refuseUnknownOptions,
@@ -38,17 +38,11 @@ const SECONDS: NumberRange = { initial: 60, least: 0, most: 86_400, unit: 'secon
 /** Throws `invalid_option`. */
 export function resolveMemoryOptions(given: MemoryOptions): ResolvedMemoryOptions {
   refuseUnknownOptions(OWNER, given, NAMES);
-  const { clock = systemClock } = given;
-  if (typeof clock !== 'object' || clock === null || typeof clock.now !== 'function') {
-    throw new WafStateError('invalid_option', `${OWNER}: clock must have a method now()`, {
-      details: { option: 'clock' },
-    });
-  }
   return {
     maxRecords: numberOption(OWNER, 'maxRecords', given.maxRecords, RECORDS),
     maxBytes: numberOption(OWNER, 'maxBytes', given.maxBytes, BYTES),
     onFull: choiceOption(OWNER, 'onFull', given.onFull, ['evict', 'refuse']),
     cleanupInterval: numberOption(OWNER, 'cleanupInterval', given.cleanupInterval, SECONDS),
-    clock,
+    clock: clockOption(OWNER, given.clock),
   };
 }

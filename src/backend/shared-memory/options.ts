@@ -1,7 +1,8 @@
-import { type Clock, systemClock } from '../../contract/clock.js';
+import type { Clock } from '../../contract/clock.js';
 import { WafStateError } from '../../contract/errors.js';
 import {
   choiceOption,
+  clockOption,
   type NumberRange,
   numberOption,
   refuseUnknownOptions,
@@ -43,17 +44,11 @@ const SECONDS: NumberRange = { initial: 60, least: 0, most: 86_400, unit: 'secon
 
 /** Throws `invalid_option`. */
 export function resolveSharedMemoryOptions(given: SharedMemoryOptions): ResolvedSharedMemoryOptions {
-  if (typeof given !== 'object' || given === null) {
-    throw invalid('name', `${OWNER} needs an object with a name`);
-  }
   refuseUnknownOptions(OWNER, given, NAMES);
-  const { name, clock = systemClock } = given;
+  const { name } = given;
   if (typeof name !== 'string' || name.length < 1 || name.length > MAX_NAME) {
     const got = typeof name === 'string' ? `${name.length}` : `a value of type ${typeof name}`;
     throw invalid('name', `${OWNER}: name must be a string of 1 to ${MAX_NAME} characters, got ${got}`);
-  }
-  if (typeof clock !== 'object' || clock === null || typeof clock.now !== 'function') {
-    throw invalid('clock', `${OWNER}: clock must have a method now()`);
   }
   return {
     name,
@@ -61,7 +56,7 @@ export function resolveSharedMemoryOptions(given: SharedMemoryOptions): Resolved
     maxRecords: numberOption(OWNER, 'maxRecords', given.maxRecords, RECORDS),
     onFull: choiceOption(OWNER, 'onFull', given.onFull, ['evict', 'refuse']),
     cleanupInterval: numberOption(OWNER, 'cleanupInterval', given.cleanupInterval, SECONDS),
-    clock,
+    clock: clockOption(OWNER, given.clock),
   };
 }
 

@@ -5,6 +5,7 @@ import {
   type CleanupResult,
   type CommitOptions,
   type CommitResult,
+  overdue,
   type RecordWrite,
   type ScanPage,
   type ScanQuery,
@@ -135,8 +136,10 @@ class SharedMemory implements SharedMemoryBackend {
   async commit(writes: readonly RecordWrite[], options: CommitOptions): Promise<readonly CommitResult[]> {
     this.#assertOpen();
     checkCommit(writes, options);
-    const { now, deadline, limits } = options;
-    if (deadline !== undefined && deadline <= now) throw overdue(now - deadline);
+    // A commit is done when it returns, so that a deadline can only be over before.
+    const late = overdue(options);
+    if (late !== undefined) throw late;
+    const { now, limits } = options;
     if (writes.length === 0) return [];
     const { answer, evicted } = this.#table.commit(writes, now, limits);
     if (evicted && evictionsAreWatched()) publishEvictions(this.#options.name, this.#table.evictions());
@@ -202,12 +205,3 @@ const FULL = {
       `the record would take ${actual} bytes, one record may take ${limit}, a quarter of maxBytes; raise it, or store less in the record`,
   ],
 } as const;
-
-/** A commit is done when it returns, so that a deadline can only be over before. */
-function overdue(late: bigint): WafStateError {
-  return new WafStateError(
-    'timeout',
-    `the commit's deadline was over ${late / 1_000_000n} ms before it was made; nothing was sent`,
-    { details: { outcome: 'not_sent' } },
-  );
-}

@@ -55,6 +55,6 @@ describe('options of openLmdb', () => {
   });
 
   it('refuses what is no object', () => {
-    expect(refusal('state' as never).message).toMatch(/it needs at least \{ path \}/);
+    expect(refusal('state' as never).message).toMatch(/its options are path, /);
   });
 });
