@@ -20,7 +20,7 @@ Fault WriteTransaction::Begin() {
 
 Fault WriteTransaction::Commit() {
   // Frees the transaction also where it fails.
-  const int code = mdb_txn_commit(std::exchange(txn_, nullptr));
+  const int code = wafstate_cause(mdb_txn_commit(std::exchange(txn_, nullptr)));
   wafstate_cap_writes(0);
   // MDB_EMPTY_TXN is this liblmdb's way to say that there was nothing to write.
   return code == 0 || code == MDB_EMPTY_TXN ? Fault{} : FaultOf(code, "commit");
@@ -45,13 +45,13 @@ Fault WriteTransaction::Put(Bytes key, Bytes value) {
   MDB_val lmdb_key = ToValue(key);
   MDB_val lmdb_value = ToValue(value);
   const int code = mdb_put(txn_, environment_.records(), &lmdb_key, &lmdb_value, 0);
-  return code == 0 ? Fault{} : FaultOf(code, "put");
+  return code == 0 ? Fault{} : FaultOf(wafstate_cause(code), "put");
 }
 
 Fault WriteTransaction::Remove(Bytes key) {
   MDB_val lmdb_key = ToValue(key);
   const int code = mdb_del(txn_, environment_.records(), &lmdb_key, nullptr);
-  return code == 0 || code == MDB_NOTFOUND ? Fault{} : FaultOf(code, "delete");
+  return code == 0 || code == MDB_NOTFOUND ? Fault{} : FaultOf(wafstate_cause(code), "delete");
 }
 
 Fault WriteTransaction::GetRevision(std::uint64_t& revision) {

@@ -12,18 +12,34 @@
 
 static _Thread_local mdb_size_t wafstate_cap = 0;
 
-void wafstate_cap_writes(mdb_size_t bytes) { wafstate_cap = bytes; }
+static _Thread_local int wafstate_write_failure = 0;
+
+void wafstate_cap_writes(mdb_size_t bytes) {
+  wafstate_cap = bytes;
+  wafstate_write_failure = 0;
+}
+
+int wafstate_cause(int code) {
+  return code == EIO && wafstate_write_failure != 0 ? wafstate_write_failure : code;
+}
 
 static ssize_t wafstate_pwritev(int fd, const struct iovec *iov, int count, off_t offset) {
   mdb_size_t end = (mdb_size_t)offset;
+  ssize_t written;
   int i;
   for (i = 0; i < count; i++) end += iov[i].iov_len;
   if (wafstate_cap != 0 && end > wafstate_cap) {
-    /* mdb.c hands errno on as the result of the commit, which is then undone. */
-    errno = MDB_MAP_FULL;
-    return -1;
+    wafstate_write_failure = MDB_MAP_FULL;
+    return 0;
   }
-  return pwritev(fd, iov, count, offset);
+  do {
+    written = pwritev(fd, iov, count, offset);
+  } while (written < 0 && errno == EINTR);
+  if (written >= 0) return written;
+  /* Where it is told of an error, mdb.c prints a text of up to 130 bytes into a heap block of 100. A write that came to nothing is EIO,
+   * and the transaction is undone as well. */
+  wafstate_write_failure = errno;
+  return 0;
 }
 
 static _Thread_local unsigned wafstate_patience = 0;

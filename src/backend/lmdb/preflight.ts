@@ -18,6 +18,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { type ErrorCode, WafStateError } from '../../contract/errors.js';
 import { inspectDataFile } from './data-file.js';
+import { requireFreeDescriptors } from './descriptors.js';
 import { refuseNetworkFileSystem } from './file-system.js';
 import { DATA_FILE, GATE_DIRECTORY, LOCK_FILE, lockFileBytes } from './layout.js';
 import type { ResolvedLmdbOptions } from './options.js';
@@ -47,6 +48,7 @@ export function preflight(
   options: ResolvedLmdbOptions,
   isOpen: (directory: string) => boolean,
 ): CheckedEnvironment {
+  requireFreeDescriptors();
   const directory = environmentDirectory(options);
   const gate = join(directory, GATE_DIRECTORY);
   const environment = { directory, gate };

@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import type { CleanupBudget } from '../../contract/backend.js';
 import type { ByteString } from '../../contract/bytes.js';
 import { WafStateError } from '../../contract/errors.js';
@@ -23,12 +24,14 @@ export class TypeScriptWriter implements Writer {
   readonly #room: Room;
   readonly #mapSize: number;
   readonly #noteKey: ByteString;
+  readonly #directory: string;
 
   private constructor(opened: OpenedByPackage, transactions: TransactionGate, setup: WriterSetup) {
     this.#opened = opened;
     this.#transactions = transactions;
     this.#room = new Room(opened.data, setup.mapSize);
     this.#mapSize = setup.mapSize;
+    this.#directory = setup.directory;
     this.#noteKey = (WRITER_KEY_PREFIX + setup.writerName) as ByteString;
   }
 
@@ -47,6 +50,7 @@ export class TypeScriptWriter implements Writer {
   execute(sequence: number, batch: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
     const executor = new BatchExecutor(batch);
     try {
+      this.#requireDiskSpace(batch.byteLength);
       const done = this.#write(() => {
         this.#apply(executor, sequence);
         return true;
@@ -63,6 +67,7 @@ export class TypeScriptWriter implements Writer {
 
   cleanup(now: bigint, budget: CleanupBudget, interval: bigint): SweepAnswer {
     const { data } = this.#opened;
+    this.#requireDiskSpace(0);
     const answer = this.#write(() =>
       sweepSlice(data, now, budget, interval, (changes) => this.#room.fits(changes, true)),
     );
@@ -83,6 +88,15 @@ export class TypeScriptWriter implements Writer {
     await this.sync();
     await data.close();
     await gate.close();
+  }
+
+  /**
+   * Refuses before the disk is full to the last block: told of a write that failed, the `lmdb` package writes a text beyond the end of a
+   * heap block, which takes the process down sooner or later. Who fills the disk within the transaction still brings that about.
+   */
+  #requireDiskSpace(batchBytes: number): void {
+    const { bavail, bsize } = statfsSync(this.#directory);
+    if (bavail * bsize < DISK_MARGIN_BYTES + 4 * batchBytes) throw new DiskFull('no space left on the disk');
   }
 
   /** So that a note that is not there always means that somebody took it away. */
@@ -128,6 +142,13 @@ export class TypeScriptWriter implements Writer {
     data.putSync(this.#noteKey, encodeWriterNote({ sequence, written: Date.now(), applied }));
     this.#room.requireUngrown();
   }
+}
+
+const DISK_MARGIN_BYTES = 2 ** 20;
+const ENOSPC = 28;
+
+class DiskFull extends Error {
+  readonly code = ENOSPC;
 }
 
 /** Errors of the package carry LMDB's code or the errno; 5 and 28 are what a full or broken disk gives. */
