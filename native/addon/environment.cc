@@ -10,6 +10,7 @@
 #include "addon/arguments.h"
 #include "core/environment.h"
 #include "core/environment_reader.h"
+#include "core/environment_restore.h"
 #include "core/environment_sweep.h"
 #include "core/environment_writer.h"
 
@@ -361,6 +362,32 @@ Napi::Value Cleanup(const Napi::CallbackInfo& info) {
       .object();
 }
 
+Napi::Value Restore(const Napi::CallbackInfo& info) {
+  Napi::Value answer;
+  const Session* const session = WriterArgument(info, answer);
+  if (session == nullptr) return answer;
+  const auto records = BytesArgument(info, 1, "records");
+  if (!records) return {};
+  const auto conflict = IntegerArgument(info, 2, "conflict");
+  if (!conflict) return {};
+  if (*conflict > static_cast<std::uint64_t>(RestoreConflict::kFail)) {
+    Napi::TypeError::New(info.Env(), "conflict must be 0, 1 or 2").ThrowAsJavaScriptException();
+    return {};
+  }
+  const auto now = Int64Argument(info, 3, "now");
+  if (!now) return {};
+  RestoreResult result;
+  if (const Fault fault = RestoreRecords(*session->environment, *records,
+                                         static_cast<RestoreConflict>(*conflict), *now, result)) {
+    return Fail(info, fault);
+  }
+  return ObjectBuilder(info.Env())
+      .Number("restored", result.restored)
+      .Number("skipped", result.skipped)
+      .Boolean("conflict", result.conflict)
+      .object();
+}
+
 }  // namespace
 
 void AddEnvironment(Napi::Env env, Napi::Object exports) {
@@ -385,6 +412,7 @@ void AddEnvironment(Napi::Env env, Napi::Object exports) {
   add.operator()<Scan>("environmentScan");
   add.operator()<Stats>("environmentStats");
   add.operator()<Cleanup>("environmentCleanup");
+  add.operator()<Restore>("environmentRestore");
 }
 
 }  // namespace wafstate::addon

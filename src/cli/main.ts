@@ -10,10 +10,13 @@ import {
   parseCommandLine,
   UsageError,
 } from './arguments.js';
+import { BACKUP, backup } from './backup.js';
 import { BENCH, bench } from './bench.js';
 import { CLEANUP, cleanup } from './cleanup.js';
 import { DELETE, remove } from './delete.js';
+import { EXPORT, exportRecords } from './export.js';
 import { GET, get } from './get.js';
+import { IMPORT, importRecords } from './import.js';
 import { LIST, list } from './list.js';
 import { LogClockError } from './log-clock.js';
 import { REPLAY, replay } from './replay.js';
@@ -28,6 +31,9 @@ const COMMANDS: readonly (readonly [CommandSpec, (args: Arguments) => Promise<nu
   [STATS, stats],
   [CLEANUP, cleanup],
   [VERIFY, verify],
+  [EXPORT, exportRecords],
+  [IMPORT, importRecords],
+  [BACKUP, backup],
   [BENCH, bench],
 ];
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { LmdbBackend } from '../backend/lmdb/lmdb-backend.js';
 import { openLmdb } from '../backend/lmdb/open-lmdb.js';
 import { KeyDigest, secretBytes } from '../collections/key-digest.js';
+import type { LmdbOptions } from '../backend/lmdb/options.js';
 import { type ByteString, decodeText, encodeText, fromBytes } from '../contract/bytes.js';
 import { systemClock } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
@@ -57,7 +58,10 @@ export async function withState<T>(
   access: 'read' | 'write',
   work: (state: State) => Promise<T>,
 ): Promise<T> {
-  const backend = await openExisting(args.text('path') as string, access === 'read');
+  const backend = await openState(args.text('path') as string, {
+    create: false,
+    readOnly: access === 'read',
+  });
   try {
     const logClock = await readLogClock(backend);
     const application = args.text('application') ?? (logClock === undefined ? '' : REPLAY_APPLICATION);
@@ -76,8 +80,11 @@ export async function withState<T>(
 }
 
 /** With the durability that the environment was made with, whichever it is. */
-async function openExisting(path: string, readOnly: boolean): Promise<LmdbBackend> {
-  const options = { path, readOnly, create: false, cleanupInterval: 0 };
+export async function openState(
+  path: string,
+  how: Pick<LmdbOptions, 'create' | 'readOnly' | 'mapSize'>,
+): Promise<LmdbBackend> {
+  const options = { path, cleanupInterval: 0, ...how };
   try {
     return await openLmdb(options);
   } catch (error) {

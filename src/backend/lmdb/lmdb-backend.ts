@@ -18,7 +18,9 @@ import type { RecordName } from '../../contract/space.js';
 import { keyString } from '../../record/key.js';
 import type { Environment, EnvironmentStats } from './environment.js';
 import type { GroupCommit } from './group-commit.js';
+import type { OnConflict, RestoreAnswer } from './native-addon.js';
 import type { ResolvedLmdbOptions } from './options.js';
+import { packRecords } from './restore.js';
 import { scan } from './scan.js';
 import { snapshotOfStored } from './stored-record.js';
 import { Sweeper } from './sweeper.js';
@@ -53,6 +55,13 @@ export interface LmdbStats extends EnvironmentStats {
 
 export interface LmdbBackend extends Backend {
   loadSync(record: RecordName, now: bigint, limits: Limits, hidden?: boolean): Snapshot;
+  /**
+   * Puts records back as they were, in the bytes of docs/format.md: facts, deadlines, clocks and all, but under new revisions, since a
+   * revision must never stand for two states. One transaction, all or none; no more than some thousand at a time. A place is taken by a
+   * corrupt record, too, but not by one that is timed out at `now`. Rejects with `corrupt_data` where one of them is no record, and
+   * with `capacity_exceeded` where there is no room for all. If the writer dies meanwhile (`unavailable`) they may be there or not.
+   */
+  restore(records: readonly Uint8Array[], onConflict: OnConflict, now: bigint): Promise<RestoreAnswer>;
   /** Costs a look at the tree's figures and, in TypeScript, a walk over the engine's own keys. */
   stats(): LmdbStats;
 }
@@ -118,6 +127,11 @@ export class Lmdb implements LmdbBackend {
     checkCleanup(now, budget);
     const { skipped: _, ...result } = await this.#writing().host.cleanup({ now, budget, interval: 0n });
     return result;
+  }
+
+  async restore(records: readonly Uint8Array[], onConflict: OnConflict, now: bigint): Promise<RestoreAnswer> {
+    this.#assertOpen();
+    return this.#writing().host.restore({ records: packRecords(records), onConflict, now });
   }
 
   async scan(query: ScanQuery): Promise<ScanPage> {

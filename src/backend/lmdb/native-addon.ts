@@ -107,6 +107,29 @@ export interface NativeEnvironmentAddon {
     variables: number,
     interval: bigint,
   ): NativeCleanup | number;
+
+  /**
+   * Puts records back as they were, but under new revisions, in one transaction: all or none. `records` holds, one after the
+   * other, u32 length and the record's bytes; `conflict` is one of `RESTORE`. A place is taken by a corrupt record, too, but not by one
+   * that is timed out at `now`.
+   */
+  environmentRestore(
+    handle: number,
+    records: Uint8Array,
+    conflict: number,
+    now: bigint,
+  ): RestoreAnswer | number;
+}
+
+/** What becomes of a record whose place is taken. */
+export const RESTORE = { skip: 0, replace: 1, fail: 2 } as const;
+export type OnConflict = keyof typeof RESTORE;
+
+export interface RestoreAnswer {
+  readonly restored: number;
+  readonly skipped: number;
+  /** With `fail`, a place was taken: nothing was restored. */
+  readonly conflict: boolean;
 }
 
 /** Flags of `environmentScan`. */

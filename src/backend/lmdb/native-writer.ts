@@ -1,5 +1,5 @@
 import type { CleanupBudget } from '../../contract/backend.js';
-import type { NativeEnvironmentAddon } from './native-addon.js';
+import { type NativeEnvironmentAddon, type OnConflict, RESTORE, type RestoreAnswer } from './native-addon.js';
 import { openNatively } from './native-environment.js';
 import { nativeError } from './native-failure.js';
 import type { SweepAnswer, Writer, WriterSetup } from './writer-task.js';
@@ -30,6 +30,12 @@ export class NativeWriter implements Writer {
       budget.variables,
       interval,
     );
+    if (typeof answer === 'number') throw nativeError(this.#addon.environmentFailure());
+    return answer;
+  }
+
+  restore(records: Uint8Array, onConflict: OnConflict, now: bigint): RestoreAnswer {
+    const answer = this.#addon.environmentRestore(this.#handle, records, RESTORE[onConflict], now);
     if (typeof answer === 'number') throw nativeError(this.#addon.environmentFailure());
     return answer;
   }

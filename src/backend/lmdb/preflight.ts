@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import {
   accessSync,
+  chmodSync,
   closeSync,
   constants,
+  fchmodSync,
   fsyncSync,
   linkSync,
   lstatSync,
@@ -70,8 +72,10 @@ export function preflight(
     directory,
     (made ? 0 : FIRST_PAGES_BYTES) + missingLockBytes([directory, gate], options.maxReaders),
   );
-  makeLockFile(directory, options);
-  makeLockFile(gate, options);
+  for (const place of [directory, gate]) {
+    makeLockFile(place, options);
+    makeDataFile(place, options);
+  }
   return environment;
 }
 
@@ -112,6 +116,8 @@ function environmentDirectory(options: ResolvedLmdbOptions): string {
 function makeDirectory(directory: string, mode: number): void {
   try {
     mkdirSync(directory, { mode });
+    // The umask takes bits away, and a strange one even the owner's.
+    chmodSync(directory, mode);
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw fileError(error, `make the directory ${directory}`);
     const stats = lstatOf(directory);
@@ -183,6 +189,7 @@ function makeLockFile(directory: string, options: ResolvedLmdbOptions): void {
   try {
     const descriptor = openSync(draft, 'wx', options.mode);
     try {
+      fchmodSync(descriptor, options.mode);
       writeSync(descriptor, Buffer.alloc(lockFileBytes(options.maxReaders)));
       fsyncSync(descriptor);
     } finally {
@@ -193,6 +200,21 @@ function makeLockFile(directory: string, options: ResolvedLmdbOptions): void {
     if (errnoOf(error) !== 'EEXIST') throw fileError(error, `make ${basename(file)} in ${directory}`);
   } finally {
     if (lstatOf(draft) !== undefined) unlinkSync(draft);
+  }
+}
+
+/** Empty, as liblmdb begins one, but with the very permissions that were asked for. */
+function makeDataFile(directory: string, { mode }: ResolvedLmdbOptions): void {
+  const file = join(directory, DATA_FILE);
+  try {
+    const descriptor = openSync(file, 'wx', mode);
+    try {
+      fchmodSync(descriptor, mode);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw fileError(error, `make ${file}`);
   }
 }
 

@@ -1,10 +1,13 @@
 import type { ByteString } from '../../contract/bytes.js';
+import { WafStateError } from '../../contract/errors.js';
 import type { BatchFate, Environment, EnvironmentStats, StoredPage } from './environment.js';
 import type { Gate } from './gate.js';
 import { type Durability, FIRST_RECORD_KEY, REVISION_KEY, WRITER_KEY_PREFIX } from './layout.js';
 import type { PackageEnvironment } from './lmdb-package.js';
 import { readNewest } from './typescript-read.js';
 import { decodeWriterNote } from './writer-note.js';
+
+const REVISION_BYTES = 8;
 
 export interface TypeScriptEnvironmentOptions {
   readonly mapSize: number;
@@ -118,7 +121,14 @@ export class TypeScriptEnvironment implements Environment {
   }
 }
 
+/** Throws `corrupt_data` where it is not 8 bytes long: what follows in the package's buffer is no part of it. */
 export function readRevision(bytes: Uint8Array | undefined): number {
   if (bytes === undefined) return 0;
+  if (bytes.length !== REVISION_BYTES) {
+    throw new WafStateError(
+      'corrupt_data',
+      `the environment's last revision has ${bytes.length} bytes, not ${REVISION_BYTES}; save its records with \`wafstate export\``,
+    );
+  }
   return Number(Buffer.from(bytes.buffer, bytes.byteOffset, 8).readBigUInt64LE());
 }

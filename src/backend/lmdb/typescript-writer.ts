@@ -6,6 +6,8 @@ import { BatchExecutor, nextRevision } from '../../record/batch.js';
 import { NO_MUTATION, type Refusal, Status } from '../../record/status.js';
 import { TransactionGate } from './exit-guard.js';
 import { REVISION_KEY, WRITER_KEY_PREFIX } from './layout.js';
+import type { OnConflict, RestoreAnswer } from './native-addon.js';
+import { Restorer } from './restore.js';
 import { MapGrown, Room } from './room.js';
 import { readRevision } from './typescript-environment.js';
 import { type Guarded, type OpenedByPackage, openByPackage } from './typescript-opening.js';
@@ -74,6 +76,27 @@ export class TypeScriptWriter implements Writer {
     return (
       answer ?? { skipped: true, recordsExamined: 0, recordsRemoved: 0, variablesRemoved: 0, wrapped: false }
     );
+  }
+
+  restore(records: Uint8Array, onConflict: OnConflict, now: bigint): RestoreAnswer {
+    // Decoded before the transaction begins: what is no record must not be found inside it.
+    const restorer = new Restorer(records);
+    const { data } = this.#opened;
+    const answer = this.#write(() => {
+      const result = restorer.run(data, onConflict, now, (changes) => this.#room.fits(changes, false));
+      this.#room.requireUngrown();
+      return result;
+    });
+    if (answer === undefined)
+      throw new WafStateError('closed', 'the process is about to exit; nothing was restored');
+    if (answer === 'full') {
+      throw new WafStateError(
+        'capacity_exceeded',
+        `the map of ${this.#mapSize} bytes has no room for the records; open with a larger mapSize`,
+        { details: { option: 'mapSize', limit: this.#mapSize } },
+      );
+    }
+    return answer;
   }
 
   sync(): Promise<void> {

@@ -1,6 +1,7 @@
 import { Piscina } from 'piscina';
 import { WafStateError } from '../../contract/errors.js';
 import type { BatchFate } from './environment.js';
+import type { RestoreAnswer } from './native-addon.js';
 import {
   type FailedAnswer,
   isFailure,
@@ -93,6 +94,10 @@ export class WriterHost {
 
   async cleanup(task: Omit<Extract<WriterTask, { type: 'cleanup' }>, 'type'>): Promise<SweepAnswer> {
     return (await this.#answer({ type: 'cleanup', ...task })) as SweepAnswer;
+  }
+
+  async restore(task: Omit<Extract<WriterTask, { type: 'restore' }>, 'type'>): Promise<RestoreAnswer> {
+    return (await this.#answer({ type: 'restore', ...task })) as RestoreAnswer;
   }
 
   async sync(): Promise<void> {

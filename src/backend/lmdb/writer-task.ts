@@ -2,6 +2,7 @@ import type { CleanupBudget, CleanupResult } from '../../contract/backend.js';
 import type { ByteString } from '../../contract/bytes.js';
 import type { ErrorCode, ErrorDetails, WafStateError } from '../../contract/errors.js';
 import type { Durability } from './layout.js';
+import type { OnConflict, RestoreAnswer } from './native-addon.js';
 
 /** What passes between the calling thread and the writer's: plain data, since errors lose their fields on the way. */
 
@@ -32,6 +33,13 @@ export type WriterTask =
       readonly budget: CleanupBudget;
       readonly interval: bigint;
     }
+  | {
+      readonly type: 'restore';
+      /** u32 length and the record, one after the other. */
+      readonly records: Uint8Array;
+      readonly onConflict: OnConflict;
+      readonly now: bigint;
+    }
   | { readonly type: 'sync' }
   | { readonly type: 'close' };
 
@@ -43,13 +51,14 @@ export interface FailedAnswer {
 }
 
 /** By type of task; a reply is its bytes alone, the rest are objects. */
-export type WriterAnswer = Uint8Array<ArrayBuffer> | SweepAnswer | FailedAnswer | null;
+export type WriterAnswer = Uint8Array<ArrayBuffer> | SweepAnswer | RestoreAnswer | FailedAnswer | null;
 
 /** What the writer thread does, by either implementation. */
 export interface Writer {
   /** The reply, or undefined where the process is about to exit and nothing was done. */
   execute(sequence: number, batch: Uint8Array): Uint8Array<ArrayBuffer> | undefined;
   cleanup(now: bigint, budget: CleanupBudget, interval: bigint): SweepAnswer;
+  restore(records: Uint8Array, onConflict: OnConflict, now: bigint): RestoreAnswer;
   sync(): Promise<void>;
   close(): Promise<void>;
 }

@@ -55,6 +55,8 @@ async function perform(opened: Writer, task: WriterTask): Promise<WriterAnswer> 
     }
     case 'cleanup':
       return opened.cleanup(task.now, task.budget, task.interval);
+    case 'restore':
+      return opened.restore(task.records, task.onConflict, task.now);
     case 'sync':
       await opened.sync();
       return null;

@@ -1,5 +1,13 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { type Damage, META_BYTES, type Meta, type MetaPair, readMetas, readPageSize } from './meta.js';
+import {
+  type Damage,
+  META_BYTES,
+  type Meta,
+  type MetaPair,
+  readLoneMeta,
+  readMetas,
+  readPageSize,
+} from './meta.js';
 import { PageSet } from './page-set.js';
 import type { TreeReader } from './tree.js';
 
@@ -47,6 +55,20 @@ export class DataFile {
       before = both;
     }
     return result;
+  }
+
+  /** Sound meta pages, the newest first, where `metas` finds the two of them damaged: to read what is left. */
+  loneMetas(): Meta[] {
+    const positions = [0, ...Array.from({ length: 8 }, (_, power) => 512 << power)];
+    return positions
+      .map((position) => readLoneMeta(this.#read(position, META_BYTES), position))
+      .filter((meta) => meta !== undefined)
+      .sort((a, b) => b.transaction - a.transaction);
+  }
+
+  /** The bytes of whole pages; shorter where the file ends. */
+  pages(first: number, count: number, pageSize: number): Buffer {
+    return this.#read(first * pageSize, count * pageSize);
   }
 
   /** Whether no commit has come since `meta` was read. */

@@ -28,6 +28,9 @@
  * has a header of 16 bytes and data version 1.
  */
 export interface Meta {
+  /** The page that it stands on, 0 or 1, and its `META_BYTES` as they are. */
+  readonly index: number;
+  readonly bytes: Buffer;
   readonly pageSize: number;
   readonly lastPage: number;
   readonly transaction: number;
@@ -105,7 +108,8 @@ export function readMetas(first: Buffer, second: Buffer): MetaPair | Damage {
   const [even, odd] = metas as [Meta, Meta];
   if (even.pageSize !== odd.pageSize)
     return inMeta(1, `names a page size of ${odd.pageSize}, the other one ${even.pageSize}`);
-  const fresh = even.transaction === 0 && odd.transaction === 0;
+  // A new file, or what LMDB's own compacting copy leaves: the first one empty, everything in the second.
+  const fresh = even.transaction === 0 && even.records.root === undefined && even.freeList.root === undefined;
   const alternate = even.transaction % 2 === 0 && odd.transaction % 2 === 1;
   if (!fresh && !(alternate && Math.abs(even.transaction - odd.transaction) === 1)) {
     return {
@@ -119,6 +123,17 @@ export function readMetas(first: Buffer, second: Buffer): MetaPair | Damage {
     };
   }
   return { newer, older };
+}
+
+/**
+ * One meta page by itself, for reading what is left where the other one is damaged; undefined where it is damaged, too, or not at the
+ * place that its page size gives it.
+ */
+export function readLoneMeta(page: Buffer, position: number): Meta | undefined {
+  const index = position === 0 ? 0 : 1;
+  const meta = readMeta(page, index, Number.MAX_SAFE_INTEGER);
+  if ('what' in meta || (index === 1 && meta.pageSize !== position)) return undefined;
+  return meta;
 }
 
 function readMeta(page: Buffer, index: number, lastPageOfBoth: number): Meta | Damage {
@@ -142,7 +157,7 @@ function readMeta(page: Buffer, index: number, lastPageOfBoth: number): Meta | D
   if (typeof freeList === 'string') return inMeta(index, `${freeList} of the free pages`);
   const records = readTree(page, RECORDS_OFFSET, 0, lastPageOfBoth);
   if (typeof records === 'string') return inMeta(index, `${records} of the records`);
-  return { pageSize, lastPage, transaction, freeList, records };
+  return { index, bytes: page, pageSize, lastPage, transaction, freeList, records };
 }
 
 /** A string says what is wrong, up to "the tree". */
