@@ -10,7 +10,7 @@ import { typescriptCodec } from '../../record/typescript/codec.js';
 import { REVISION_KEY } from './layout.js';
 import type { PackageEnvironment } from './lmdb-package.js';
 import type { OnConflict, RestoreAnswer } from './native-addon.js';
-import { snapshotOf } from './stored-record.js';
+import { snapshotOfStored } from './stored-record.js';
 import { readRevision } from './typescript-environment.js';
 
 const LENGTH_BYTES = 4;
@@ -81,7 +81,7 @@ function isTaken(data: PackageEnvironment, key: Buffer, now: bigint): boolean {
   const value = data.getBinaryFast(key);
   if (value === undefined) return false;
   try {
-    return snapshotOf(value.subarray(0, value.length), fromBytes(key), now, false).revision !== 0;
+    return snapshotOfStored(value.subarray(0, value.length), fromBytes(key), now, false).revision !== 0;
   } catch (error) {
     if (error instanceof WafStateError && error.code === 'corrupt_data') return true;
     throw error;
