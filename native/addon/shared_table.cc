@@ -57,20 +57,45 @@ Attachment* HandleArgument(const Napi::CallbackInfo& info) {
   return nullptr;
 }
 
-// As many bytes at the start of the input as the second argument says.
-std::optional<Bytes> InputArgument(const Napi::CallbackInfo& info, const Attachment& attachment) {
-  const auto length = IntegerArgument(info, 1, "length");
-  if (!length) return std::nullopt;
-  if (*length <= attachment.input.size()) return attachment.input.first(*length);
-  Refuse(info, "length is beyond the input");
+// What the two calls that every request makes are given: (handle, length, at), as many bytes at the start of
+// the input, and a place in the output for the answer. Read by bare Node-API, since its C++ classes cost as
+// much as the call itself.
+struct RequestCall {
+  ThreadState* state;
+  Attachment* attachment;
+  Bytes input;
+  std::span<std::uint8_t> output;
+};
+
+std::optional<RequestCall> ReadRequestCall(napi_env env, napi_callback_info info) {
+  constexpr std::size_t kArguments = 3;
+  std::size_t count = kArguments;
+  napi_value values[kArguments];
+  void* data = nullptr;
+  std::uint32_t numbers[kArguments];
+  bool sound = napi_get_cb_info(env, info, &count, values, nullptr, &data) == napi_ok;
+  for (std::size_t i = 0; sound && i < kArguments; ++i)
+    sound = napi_get_value_uint32(env, values[i], &numbers[i]) == napi_ok;
+  if (sound) {
+    const auto [handle, length, at] = numbers;
+    auto* const state = static_cast<ThreadState*>(data);
+    Attachment* const attachment = handle < state->open.size() ? state->open[handle].get() : nullptr;
+    if (attachment != nullptr && length <= attachment->input.size() && at <= attachment->output.size()) {
+      return RequestCall{state, attachment, attachment->input.first(length), attachment->output.subspan(at)};
+    }
+  }
+  napi_throw_type_error(env, nullptr, "no such handle, or length or at is beyond its buffer");
   return std::nullopt;
 }
 
-void CopyOutput(const ThreadState& state, const Attachment& attachment) {
+napi_value Number(napi_env env, std::int64_t value) {
+  napi_value number = nullptr;
+  return napi_create_int64(env, value, &number) == napi_ok ? number : nullptr;
+}
+
+void CopyOutput(const ThreadState& state, std::span<std::uint8_t> output) {
   const std::size_t size = state.output.size();
-  if (size > 0 && size <= attachment.output.size()) {
-    std::memcpy(attachment.output.data(), state.output.data(), size);
-  }
+  if (size > 0 && size <= output.size()) std::memcpy(output.data(), state.output.data(), size);
 }
 
 Napi::Value SetInput(const Napi::CallbackInfo& info) {
@@ -91,7 +116,7 @@ Napi::Value SetOutput(const Napi::CallbackInfo& info) {
   attachment->output_owner = Napi::Persistent(info[1].As<Napi::Object>());
   // JavaScript hands it over to be written to.
   attachment->output = {const_cast<std::uint8_t*>(output->data()), output->size()};
-  CopyOutput(StateOf(info), *attachment);
+  CopyOutput(StateOf(info), attachment->output);
   return info.Env().Undefined();
 }
 
@@ -128,35 +153,28 @@ Napi::Value Close(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Value Commit(const Napi::CallbackInfo& info) {
-  const Attachment* const attachment = HandleArgument(info);
-  if (attachment == nullptr) return {};
-  const auto request = InputArgument(info, *attachment);
-  if (!request) return {};
-  ThreadState& state = StateOf(info);
+napi_value Commit(napi_env env, napi_callback_info info) {
+  const std::optional<RequestCall> call = ReadRequestCall(env, info);
+  if (!call) return nullptr;
+  ThreadState& state = *call->state;
   state.output.clear();
-  attachment->table->Commit(*request, state.session, state.output);
-  CopyOutput(state, *attachment);
-  const auto size = static_cast<double>(state.output.size());
-  return Number(info.Env(), state.session.evicted() == EvictionCounts{} ? size : -size);
+  call->attachment->table->Commit(call->input, state.session, state.output);
+  CopyOutput(state, call->output);
+  const auto size = static_cast<std::int64_t>(state.output.size());
+  return Number(env, state.session.evicted() == EvictionCounts{} ? size : -size);
 }
 
-Napi::Value Load(const Napi::CallbackInfo& info) {
-  const Attachment* const attachment = HandleArgument(info);
-  if (attachment == nullptr) return {};
-  const auto key = InputArgument(info, *attachment);
-  if (!key) return {};
-  ThreadState& state = StateOf(info);
-  state.output.clear();
+napi_value Load(napi_env env, napi_callback_info info) {
+  const std::optional<RequestCall> call = ReadRequestCall(env, info);
+  if (!call) return nullptr;
   // A key of two bytes or more is what the table relies on.
   RecordName name;
-  if (!ParseRecordKey(*key, name)) {
-    Refuse(info, "the input is no record key");
-    return {};
+  if (!ParseRecordKey(call->input, name)) {
+    napi_throw_type_error(env, nullptr, "the input is no record key");
+    return nullptr;
   }
-  const bool found = attachment->table->Load(*key, state.output);
-  CopyOutput(state, *attachment);
-  return Number(info.Env(), found ? static_cast<double>(state.output.size()) : 0);
+  const std::size_t size = call->attachment->table->LoadInto(call->input, call->output);
+  return Number(env, static_cast<std::int64_t>(size));
 }
 
 Napi::Value Numbers(Napi::Env env, std::initializer_list<std::uint64_t> numbers) {
@@ -267,8 +285,14 @@ void AddSharedTable(Napi::Env env, Napi::Object exports) {
   add("sharedTableClose", Close);
   add("sharedTableSetInput", SetInput);
   add("sharedTableSetOutput", SetOutput);
-  add("sharedTableCommit", Commit);
-  add("sharedTableLoad", Load);
+  const auto add_bare = [&](const char* name, napi_callback function) {
+    napi_value value = nullptr;
+    if (napi_create_function(env, name, NAPI_AUTO_LENGTH, function, state.get(), &value) == napi_ok) {
+      exports.Set(name, value);
+    }
+  };
+  add_bare("sharedTableCommit", Commit);
+  add_bare("sharedTableLoad", Load);
   add("sharedTableReport", Report);
   add("sharedTableStats", Stats);
   add("sharedTableCleanUp", CleanUp);

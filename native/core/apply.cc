@@ -97,7 +97,7 @@ void Applier::SortIntoSlots(std::span<const Mutation> mutations) {
 
 Corruption Applier::ReadExisting(Bytes existing, const RecordName& name) {
   RecordView view;
-  const Corruption corruption = view.OpenHeader(existing);
+  const Corruption corruption = view.OpenHeader(existing, seal_);
   if (corruption != Corruption::kNone) return corruption;
   facts_ = view.facts();
   revision_ = view.revision();
@@ -278,7 +278,7 @@ std::size_t Applier::StoredSize() const {
 void Applier::WriteRecord(const RecordName& name, std::uint64_t revision, Buffer& record) const {
   RecordWriter writer(record, name, facts_, revision, count_);
   WriteVariables(writer);
-  writer.Finish();
+  writer.Finish(seal_);
 }
 
 void Applier::WriteVariables(RecordWriter& writer) const {

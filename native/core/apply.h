@@ -19,6 +19,8 @@ namespace wafstate {
 // At the end everything between two slots is copied as the run of bytes that it is.
 class Applier {
  public:
+  explicit Applier(Seal seal = Seal::kChecksum) : seal_(seal) {}
+
   // Appends the new record to `record` (nothing where it ends removed) and the write's result to `reply`.
   // Where the refusal's status is not kApplied, `record` is as it was and the refusal's `write` is left at 0.
   // REQUIRES: `write` is one of `request`; `record` holds no part of `existing`; `revision` was never used.
@@ -66,6 +68,7 @@ class Applier {
   void WriteVariables(RecordWriter& writer) const;
   void WriteResult(bool existed, std::uint64_t revision, ReplyWriter& reply) const;
 
+  Seal seal_;
   std::vector<Slot> slots_;             // in byte order of their names
   std::vector<std::uint32_t> by_name_;  // mutations of variables
   std::vector<std::uint32_t> slot_of_;  // by mutation; 0 where it is one of the record

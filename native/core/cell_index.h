@@ -36,11 +36,11 @@ class CellIndex {
   // `to`, whose chain is a copy of that of `from`, takes its place.
   void Replace(std::uint64_t hash, CellRef from, CellRef to) { LinkTo(hash, from) = to; }
 
-  // Splits a bucket if there are more than one and a half cells a bucket and memory for another. To be called
-  // after an insert. `hash_of` gives the hash of a cell.
+  // Splits a bucket if there are more cells than buckets and memory for another. To be called after an
+  // insert. `hash_of` gives the hash of a cell.
   template <typename HashOf>
   void Grow(const HashOf& hash_of) {
-    if (size_ * 2 <= buckets() * 3) return;
+    if (size_ <= buckets()) return;
     const std::size_t added = buckets();
     if (added % kSegmentBuckets == 0) {
       if (!bytes_.Take(kSegmentCost)) return;

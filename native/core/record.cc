@@ -4,29 +4,12 @@
 
 #include "core/checksum.h"
 #include "core/integer.h"
+#include "core/record_layout.h"
 
 namespace wafstate {
 
 namespace {
 
-// Offsets of the header's fields.
-constexpr std::size_t kVersionAt = 2;
-constexpr std::size_t kFlagsAt = 3;
-constexpr std::size_t kSpaceAt = 4;
-constexpr std::size_t kApplicationIdLengthAt = 5;
-constexpr std::size_t kKeyLengthAt = 6;
-constexpr std::size_t kRevisionAt = 8;
-constexpr std::size_t kCreatedAt = 16;
-constexpr std::size_t kUpdatedAt = 24;
-constexpr std::size_t kUpdateCountAt = 32;
-constexpr std::size_t kVariableCountAt = 38;
-
-constexpr std::uint8_t kHasTimeout = 1;
-
-constexpr std::uint8_t kKindMask = 3;
-constexpr std::uint8_t kNoKind = 3;
-constexpr std::uint8_t kHasDeadline = 4;
-constexpr std::uint8_t kHasClock = 8;
 constexpr std::uint8_t kTagMask = kKindMask | kHasDeadline | kHasClock;
 
 // The update count and the variable count share eight bytes: 48 bits and 16.
@@ -112,13 +95,16 @@ Corruption RecordView::Open(Bytes record) {
   return cursor.corruption();
 }
 
-Corruption RecordView::OpenHeader(Bytes record) {
-  if (record.size() < kRecordHeaderBytes + kChecksumBytes) return Corruption::kTooShort;
+Corruption RecordView::OpenHeader(Bytes record, Seal seal) {
+  const std::size_t seal_size = seal == Seal::kChecksum ? kChecksumBytes : 0;
+  if (record.size() < kRecordHeaderBytes + seal_size) return Corruption::kTooShort;
   const std::uint8_t* const header = record.data();
   if (header[0] != 'W' || header[1] != 'R') return Corruption::kMagic;
   if (header[kVersionAt] != kSchemaVersion) return Corruption::kVersion;
-  const Bytes content = record.first(record.size() - kChecksumBytes);
-  if (Load<std::uint32_t>(content.data() + content.size()) != Checksum(content)) return Corruption::kChecksum;
+  const Bytes content = record.first(record.size() - seal_size);
+  if (seal == Seal::kChecksum && Load<std::uint32_t>(content.data() + content.size()) != Checksum(content)) {
+    return Corruption::kChecksum;
+  }
 
   const std::uint8_t flags = header[kFlagsAt];
   if ((flags & ~kHasTimeout) != 0) return Corruption::kFlags;
@@ -193,8 +179,12 @@ void RecordWriter::Add(const Variable& variable) {
   Append(buffer_, variable.bytes);
 }
 
-void RecordWriter::Finish() {
-  Append(buffer_, Checksum(Bytes(buffer_).subspan(start_)));
+void RecordWriter::Finish(Seal seal) {
+  if (seal == Seal::kChecksum) SealRecord(buffer_, start_);
+}
+
+void SealRecord(Buffer& buffer, std::size_t start) {
+  Append(buffer, Checksum(Bytes(buffer).subspan(start)));
 }
 
 }  // namespace wafstate

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "core/bytes.h"
 
@@ -99,7 +100,7 @@ struct RecordFacts {
 class VariableCursor {
  public:
   VariableCursor() = default;
-  // REQUIRES: `variables` is what stands between the key and the checksum.
+  // REQUIRES: `variables` is what stands between the key and the checksum or the end.
   VariableCursor(Bytes variables, std::size_t count, std::int64_t created)
       : reader_(variables), created_(created), left_(count) {}
 
@@ -119,6 +120,10 @@ class VariableCursor {
   Corruption corruption_ = Corruption::kNone;
 };
 
+// Whether a record ends with its checksum or goes without. Where only this program can reach it, what damages
+// a record could as well damage what leads there, and a checksum takes longer than the rest of a commit.
+enum class Seal : std::uint8_t { kChecksum, kNone };
+
 // A record in someone else's memory, nothing copied.
 class RecordView {
  public:
@@ -126,13 +131,13 @@ class RecordView {
   [[nodiscard]] Corruption Open(Bytes record);
   // Checks all but the variables: for who walks them next and uses nothing before the cursor came to the end
   // without damage. Of Open and this, this is the one pass.
-  [[nodiscard]] Corruption OpenHeader(Bytes record);
+  [[nodiscard]] Corruption OpenHeader(Bytes record, Seal seal = Seal::kChecksum);
 
   [[nodiscard]] const RecordName& name() const { return name_; }
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
   [[nodiscard]] const RecordFacts& facts() const { return facts_; }
   [[nodiscard]] std::size_t variable_count() const { return variable_count_; }
-  // What stands between the key and the checksum.
+  // What stands between the key and the checksum or the end.
   [[nodiscard]] Bytes variable_bytes() const { return variables_; }
   [[nodiscard]] VariableCursor variables() const { return {variables_, variable_count_, facts_.created}; }
 
@@ -153,13 +158,16 @@ class RecordWriter {
   void Add(const Variable& variable);
   // Variables as they stand in a record with the same `created`.
   void AddEncoded(Bytes variables) { Append(buffer_, variables); }
-  // Writes the checksum; nothing may follow.
-  void Finish();
+  // Writes the checksum, if there is to be one; nothing may follow.
+  void Finish(Seal seal = Seal::kChecksum);
 
  private:
   Buffer& buffer_;
   std::size_t start_;
   std::int64_t created_;
 };
+
+// Appends its checksum to the record that begins at `start` and has none yet.
+void SealRecord(Buffer& buffer, std::size_t start);
 
 }  // namespace wafstate

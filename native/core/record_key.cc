@@ -1,12 +1,19 @@
 #include "core/record_key.h"
 
+#include <cstring>
+
 namespace wafstate {
 
 void AppendRecordKey(Buffer& buffer, const RecordName& name) {
-  Append(buffer, name.space);
-  Append(buffer, static_cast<std::uint8_t>(name.application_id.size()));
-  Append(buffer, name.application_id);
-  Append(buffer, name.key);
+  const std::size_t start = buffer.size();
+  const std::size_t id_size = name.application_id.size();
+  buffer.resize(start + 2 + id_size + name.key.size());
+  std::uint8_t* const key = buffer.data() + start;
+  key[0] = name.space;
+  key[1] = static_cast<std::uint8_t>(id_size);
+  // memcpy must not be given the null pointer of an empty span.
+  if (id_size > 0) std::memcpy(key + 2, name.application_id.data(), id_size);
+  if (!name.key.empty()) std::memcpy(key + 2 + id_size, name.key.data(), name.key.size());
 }
 
 bool ParseRecordKey(Bytes bytes, RecordName& name) {

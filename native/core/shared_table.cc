@@ -60,7 +60,7 @@ SharedTable::SharedTable(const TableOptions& options, const HashKey& hash_key)
   for (std::size_t i = 0; i < count; ++i) {
     // kMinBytes and kBytesPerShard leave room for it.
     [[maybe_unused]] const bool taken = bounds_.bytes.Take(TableShard::FixedCost());
-    shards_.push_back(std::make_unique<TableShard>(bounds_, i, hash_key));
+    shards_.push_back(std::make_unique<TableShard>(bounds_, i));
   }
 }
 
@@ -70,9 +70,23 @@ bool SharedTable::Load(Bytes key, Buffer& record) {
   const std::lock_guard lock(shard.mutex());
   const CellRef ref = shard.Find(key, hash);
   if (ref == kNoCell) return false;
+  const std::size_t start = record.size();
   Append(record, shard.Record(ref));
+  SealRecord(record, start);
   shard.Touch(ref);
   return true;
+}
+
+std::size_t SharedTable::LoadInto(Bytes key, std::span<std::uint8_t> to) {
+  const std::uint64_t hash = SipHash<1, 3>(hash_key_, key);
+  TableShard& shard = *shards_[ShardOf(hash)];
+  const std::lock_guard lock(shard.mutex());
+  const CellRef ref = shard.Find(key, hash);
+  if (ref == kNoCell) return 0;
+  const Bytes record = shard.Record(ref);
+  if (record.size() <= to.size()) std::memcpy(to.data(), record.data(), record.size());
+  shard.Touch(ref);
+  return record.size();
 }
 
 void SharedTable::Commit(Bytes request, TableSession& session, Buffer& reply) {
@@ -110,12 +124,15 @@ bool SharedTable::Plan(TableSession& session) {
     planned.shard = ShardOf(planned.hash);
     session.shards_.push_back(planned.shard);
   }
+  if (writes.size() == 1) return true;
   std::sort(session.shards_.begin(), session.shards_.end());
   session.shards_.erase(std::unique(session.shards_.begin(), session.shards_.end()), session.shards_.end());
-  return writes.size() == 1 || !HasTwins(session);
+  return !HasTwins(session);
 }
 
 bool SharedTable::HasTwins(TableSession& session) {
+  // Records with different hashes are different, and most commits have two or three.
+  if (session.writes_ == 2 && session.planned_[0].hash != session.planned_[1].hash) return false;
   std::vector<std::size_t>& order = session.order_;
   order.resize(session.writes_);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -131,6 +148,11 @@ SharedTable::Attempt SharedTable::Try(TableSession& session, bool last_resort, B
   const Locks locks(*this, session);
   ReplyWriter writer(reply);
   writer.BeginAnswer();
+  Locate(session);
+  if (CommitInPlace(session, writer)) {
+    writer.FinishAnswer();
+    return Attempt::kAnswered;
+  }
   Refusal refusal = Apply(session, writer);
   if (refusal.status == Status::kApplied) {
     const Room room = Reserve(session, last_resort);
@@ -152,14 +174,42 @@ SharedTable::Attempt SharedTable::Try(TableSession& session, bool last_resort, B
   return Attempt::kAnswered;
 }
 
+void SharedTable::Locate(TableSession& session) {
+  session.writes_ = session.request_.writes().size();
+  for (std::size_t i = 0; i < session.writes_; ++i) {
+    TableSession::Planned& planned = session.planned_[i];
+    TableShard& shard = *shards_[planned.shard];
+    planned.existing = shard.Find(session.KeyOf(planned), planned.hash);
+    planned.moves = shard.moves();
+  }
+}
+
+// Where no write moves a byte: most of all commits. False where one may, and then nothing has changed.
+bool SharedTable::CommitInPlace(TableSession& session, ReplyWriter& writer) {
+  const std::span<const Write> writes = session.request_.writes();
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    TableSession::Planned& planned = session.planned_[i];
+    if (planned.existing == kNoCell) return false;
+    TableShard& shard = *shards_[planned.shard];
+    if (!planned.patch.Plan(shard.RecordInPlace(planned.existing), session.request_, writes[i])) return false;
+  }
+  // Every revision up to the last one is in range, or Applier has the answer.
+  const std::uint64_t last = bounds_.revision.fetch_add(writes.size(), std::memory_order_relaxed);
+  if (last + writes.size() > kMaxRevision) return false;
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const TableSession::Planned& planned = session.planned_[i];
+    shards_[planned.shard]->Patch(planned.existing, planned.patch, last + 1 + i, session.request_.now(),
+                                  writer);
+  }
+  return true;
+}
+
 // Applies every write to what is there and keeps the new records aside.
 Refusal SharedTable::Apply(TableSession& session, ReplyWriter& writer) {
   const std::span<const Write> writes = session.request_.writes();
   for (std::size_t i = 0; i < writes.size(); ++i) {
     TableSession::Planned& planned = session.planned_[i];
     TableShard& shard = *shards_[planned.shard];
-    planned.existing = shard.Find(session.KeyOf(planned), planned.hash);
-    planned.moves = shard.moves();
     planned.cell = kNoCell;
     planned.took_record = false;
     planned.record.clear();
@@ -330,7 +380,7 @@ bool SharedTable::Scan(TableScan& scan, std::size_t records) {
         ++seen;
         const Bytes record = shard.Record(ref);
         RecordView view;
-        if (view.OpenHeader(record) != Corruption::kNone) continue;
+        if (view.OpenHeader(record, Seal::kNone) != Corruption::kNone) continue;
         if (!scan.hidden && view.facts().IsTimedOut(scan.now)) continue;
         key.clear();
         AppendRecordKey(key, view.name());
@@ -344,7 +394,9 @@ bool SharedTable::Scan(TableScan& scan, std::size_t records) {
           }
         }
         // A bucket that was split meanwhile may bring a record a second time.
-        scan.found.insert_or_assign(key, Buffer(record.begin(), record.end()));
+        Buffer copy(record.begin(), record.end());
+        SealRecord(copy, 0);
+        scan.found.insert_or_assign(key, std::move(copy));
         if (scan.found.size() > scan.limit) {
           scan.found.erase(std::prev(scan.found.end()));
           scan.more = true;

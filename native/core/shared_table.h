@@ -17,6 +17,7 @@
 #include "core/apply.h"
 #include "core/reply.h"
 #include "core/request.h"
+#include "core/sip_hash.h"
 #include "core/table_shard.h"
 
 namespace wafstate {
@@ -69,6 +70,7 @@ class TableSession {
     CellRef cell;
     bool took_record;
     Buffer record;
+    RecordPatch patch;
   };
 
   [[nodiscard]] Bytes KeyOf(const Planned& planned) const {
@@ -76,7 +78,7 @@ class TableSession {
   }
 
   Request request_;
-  Applier applier_;
+  Applier applier_{Seal::kNone};
   Buffer keys_;
   std::vector<Planned> planned_;
   std::size_t writes_ = 0;
@@ -121,6 +123,8 @@ class SharedTable {
 
   // Appends the record, if there is one, and gives true. `key` in the grammar of core/record_key.h.
   [[nodiscard]] bool Load(Bytes key, Buffer& record);
+  // Copies the record to `to` where it fits, without a checksum, and gives its bytes; 0 = there is none.
+  [[nodiscard]] std::size_t LoadInto(Bytes key, std::span<std::uint8_t> to);
 
   // Executes one request of docs/format.md, and appends its answer.
   void Commit(Bytes request, TableSession& session, Buffer& reply);
@@ -146,6 +150,8 @@ class SharedTable {
 
   [[nodiscard]] bool Plan(TableSession& session);
   [[nodiscard]] static bool HasTwins(TableSession& session);
+  void Locate(TableSession& session);
+  [[nodiscard]] bool CommitInPlace(TableSession& session, ReplyWriter& writer);
   [[nodiscard]] Attempt Try(TableSession& session, bool last_resort, Buffer& reply);
   [[nodiscard]] Refusal Apply(TableSession& session, ReplyWriter& writer);
   [[nodiscard]] Room Reserve(TableSession& session, bool last_resort);

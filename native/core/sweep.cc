@@ -2,10 +2,10 @@
 
 namespace wafstate {
 
-SweepResult Sweep(Bytes record, std::int64_t now, std::uint64_t revision, Buffer& swept) {
+SweepResult Sweep(Bytes record, std::int64_t now, std::uint64_t revision, Buffer& swept, Seal seal) {
   SweepResult result;
   RecordView view;
-  result.corruption = view.OpenHeader(record);
+  result.corruption = view.OpenHeader(record, seal);
   if (result.corruption != Corruption::kNone) return result;
   std::size_t expired = 0;
   VariableCursor cursor = view.variables();
@@ -28,7 +28,7 @@ SweepResult Sweep(Bytes record, std::int64_t now, std::uint64_t revision, Buffer
   for (Variable variable; cursor.Next(variable);) {
     if (!variable.IsExpired(now)) writer.Add(variable);
   }
-  writer.Finish();
+  writer.Finish(seal);
   return result;
 }
 

@@ -25,6 +25,7 @@ struct SweepResult {
 
 // Appends to `swept`, and uses `revision`, only with kRewritten: the caller may pass the next one it would
 // take.
-[[nodiscard]] SweepResult Sweep(Bytes record, std::int64_t now, std::uint64_t revision, Buffer& swept);
+[[nodiscard]] SweepResult Sweep(Bytes record, std::int64_t now, std::uint64_t revision, Buffer& swept,
+                                Seal seal = Seal::kChecksum);
 
 }  // namespace wafstate

@@ -6,8 +6,7 @@
 #include <new>
 
 #include "core/integer.h"
-#include "core/record.h"
-#include "core/record_key.h"
+#include "core/record_layout.h"
 #include "core/sweep.h"
 
 namespace wafstate {
@@ -15,17 +14,20 @@ namespace wafstate {
 namespace {
 
 // Where in a cell its links are, and where a record or the number of its block begins: as Entry has them.
-constexpr std::size_t kQueueOffset = 4;
-constexpr std::size_t kWheelOffset = 12;
+constexpr std::size_t kQueueOffset = 8;
+constexpr std::size_t kWheelOffset = 16;
 // How long a record that could not be made smaller for want of memory is left alone.
 constexpr std::int64_t kRetryRewrite = 60'000'000'000;
 
+bool IsLong(const RecordDeadlines& deadlines, std::int64_t now) {
+  return deadlines.longest > SaturatingAdd(now, TableShard::kLongDeadline);
+}
+
 }  // namespace
 
-TableShard::TableShard(TableBounds& bounds, std::size_t number, const HashKey& hash_key)
+TableShard::TableShard(TableBounds& bounds, std::size_t number)
     : bounds_(bounds),
       number_(number),
-      hash_key_(hash_key),
       cells_(bounds.bytes),
       index_(cells_, bounds.bytes),
       queues_(cells_, kQueueOffset, kQueues),
@@ -41,12 +43,15 @@ std::uint64_t TableShard::FixedCost() {
 
 CellRef TableShard::Find(Bytes key, std::uint64_t hash) {
   for (CellRef ref = index_.First(hash); ref != kNoCell; ref = index_.Next(ref)) {
+    // The record is wanted next, if this is the one; the bytes after its first ones are another cache miss.
+    constexpr std::size_t kCacheLine = 64;
+    __builtin_prefetch(cells_.At(ref) + kCacheLine);
+    if (At(ref).hash != static_cast<std::uint32_t>(hash)) continue;
     const std::uint8_t* record = RecordAt(ref);
-    if (record[4] != key[0] || record[5] != key[1]) continue;
-    const std::size_t name = std::size_t{record[5]} + wafstate::Load<std::uint16_t>(record + 6);
-    if (name + 2 != key.size()) continue;
-    const std::size_t header = kRecordHeaderBytes + (record[3] & 1) * 8;
-    if (std::memcmp(record + header, key.data() + 2, name) == 0) return ref;
+    if (record[kSpaceAt] != key[0] || record[kApplicationIdLengthAt] != key[1]) continue;
+    const std::size_t name = VariablesOffset(record) - NameOffset(record);
+    if (name + 2 == key.size() && std::memcmp(record + NameOffset(record), key.data() + 2, name) == 0)
+      return ref;
   }
   return kNoCell;
 }
@@ -132,12 +137,12 @@ void TableShard::Cancel(CellRef cell) {
 
 void TableShard::Store(CellRef existing, CellRef cell, std::uint64_t hash, Bytes record, std::int64_t now) {
   const RecordDeadlines after = DeadlinesOf(record);
-  const bool long_deadline = after.longest > SaturatingAdd(now, kLongDeadline);
   if (existing == kNoCell) {
     Write(cell, record);
+    At(cell).hash = static_cast<std::uint32_t>(hash);
     At(cell).wheel = {.previous = kNoCell, .next = kNoCell};
     index_.Insert(hash, cell);
-    Enqueue(cell, long_deadline ? Rank::kHeldOnce : Rank::kOnce);
+    Enqueue(cell, IsLong(after, now) ? Rank::kHeldOnce : Rank::kOnce);
     Schedule(cell, after.next);
     cells_.Unpin(cell);
     index_.Grow([this](CellRef ref) { return HashOf(ref); });
@@ -151,19 +156,22 @@ void TableShard::Store(CellRef existing, CellRef cell, std::uint64_t hash, Bytes
     at = cell;
   }
   Write(at, record);
-  const Rank rank = RankOf(At(at));
-  const bool was_held = rank == Rank::kHeldOnce || rank == Rank::kHeld;
-  const bool held = long_deadline || (was_held && after.longest > now && after.longest == before.longest);
-  if (before.end <= now) {
-    // What comes back after its end is new.
-    SetRank(at, held ? Rank::kHeldOnce : Rank::kOnce);
-  } else if (rank == Rank::kAgain && !held) {
-    At(at).referenced = 1;
-  } else {
-    SetRank(at, held ? Rank::kHeld : Rank::kAgain);
-  }
+  Rerank(at, before, after, now);
   Reschedule(at, before.next, after.next);
   if (cell != kNoCell) Release(existing);
+}
+
+void TableShard::Patch(CellRef ref, const RecordPatch& patch, std::uint64_t revision, std::int64_t now,
+                       ReplyWriter& reply) {
+  const RecordDeadlines before = DeadlinesOf(Record(ref));
+  patch.Publish(revision, now, reply);
+  if (!patch.moves_deadlines()) {
+    Rerank(ref, before, before, now);
+    return;
+  }
+  const RecordDeadlines after = DeadlinesOf(Record(ref));
+  Rerank(ref, before, after, now);
+  Reschedule(ref, before.next, after.next);
 }
 
 void TableShard::Remove(CellRef ref, std::uint64_t hash) {
@@ -180,7 +188,7 @@ bool TableShard::CleanUp(std::int64_t now, const SweepBudget& budget, SweepCount
   if (cleaning_at_ != now) wheel_.ComeUp(now);
   cleaning_at_ = now;
   for (CellRef ref = wheel_.FirstDue(); ref != kNoCell; ref = wheel_.FirstDue()) {
-    const std::size_t variables = wafstate::Load<std::uint16_t>(RecordAt(ref) + 38);
+    const std::size_t variables = wafstate::Load<std::uint16_t>(RecordAt(ref) + kVariableCountAt);
     if (counts.records_examined >= budget.records) return false;
     if (counts.records_examined > 0 && counts.variables_examined + variables > budget.variables) return false;
     ++counts.records_examined;
@@ -197,7 +205,7 @@ void TableShard::CleanUpOne(CellRef ref, std::int64_t now, SweepCounts& counts, 
   std::int64_t next = DeadlinesOf(record).next;
   if (next <= now) {
     buffer.clear();
-    const SweepResult swept = wafstate::Sweep(record, now, bounds_.TakeRevision(), buffer);
+    const SweepResult swept = wafstate::Sweep(record, now, bounds_.TakeRevision(), buffer, Seal::kNone);
     if (swept.outcome == SweepOutcome::kRemove) {
       counts.variables_removed += swept.variables_removed;
       ++counts.records_removed;
@@ -247,16 +255,6 @@ std::uint8_t* TableShard::RecordAt(CellRef ref) {
   std::uint8_t* cell = cells_.At(ref);
   if (IsInline(At(ref).size)) return cell + sizeof(Entry);
   return blocks_[wafstate::Load<std::uint32_t>(cell + sizeof(Entry))].get();
-}
-
-std::uint64_t TableShard::HashOf(CellRef ref) {
-  const std::uint8_t* record = RecordAt(ref);
-  std::array<std::uint8_t, kMaxRecordKeyBytes> key;
-  const std::size_t name = std::size_t{record[5]} + wafstate::Load<std::uint16_t>(record + 6);
-  key[0] = record[4];
-  key[1] = record[5];
-  std::memcpy(key.data() + 2, record + kRecordHeaderBytes + (record[3] & 1) * 8, name);
-  return Hash(Bytes(key).first(name + 2));
 }
 
 void TableShard::Write(CellRef ref, Bytes record) {
@@ -337,6 +335,22 @@ void TableShard::Unschedule(CellRef ref) {
   if (links.next == kNoCell) return;
   wheel_.Remove(ref);
   links = {.previous = kNoCell, .next = kNoCell};
+}
+
+void TableShard::Rerank(CellRef ref, const RecordDeadlines& before, const RecordDeadlines& after,
+                        std::int64_t now) {
+  const Rank rank = RankOf(At(ref));
+  const bool was_held = rank == Rank::kHeldOnce || rank == Rank::kHeld;
+  const bool held =
+      IsLong(after, now) || (was_held && after.longest > now && after.longest == before.longest);
+  if (before.end <= now) {
+    // What comes back after its end is new.
+    SetRank(ref, held ? Rank::kHeldOnce : Rank::kOnce);
+  } else if (rank == Rank::kAgain && !held) {
+    At(ref).referenced = 1;
+  } else {
+    SetRank(ref, held ? Rank::kHeld : Rank::kAgain);
+  }
 }
 
 // A deadline that moved away leaves the record where it is: it comes up early, is looked at, and put in

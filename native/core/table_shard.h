@@ -1,8 +1,11 @@
 // One shard of the shared table: records in cells, found by hash, ranked for eviction, indexed by deadline.
 //
-//   cell   := chain:u32 queue:2*u32 wheel:2*u32 size:27 rank:3 referenced:1 busy:1 record
+//   cell   := chain:u32 hash:u32 queue:2*u32 wheel:2*u32 size:27 rank:3 referenced:1 busy:1 record
 //
-// The record stands in the cell itself or, beyond kMaxInlineBytes, in a block of its own whose number does.
+// Records are kept without a checksum (Seal::kNone): who hands one out seals the copy. The low half of the
+// hash of the key tells nearly every other record in a bucket apart without a look at its key, which is in
+// another cache line. The record stands in the cell itself or, beyond kMaxInlineBytes, in a block of its own
+// whose number does.
 //
 // Who goes first when there is no room (shard_eviction.cc):
 //
@@ -32,8 +35,8 @@
 #include "core/cell_lists.h"
 #include "core/deadline_wheel.h"
 #include "core/record_deadlines.h"
+#include "core/record_patch.h"
 #include "core/revision.h"
-#include "core/sip_hash.h"
 
 namespace wafstate {
 
@@ -92,7 +95,7 @@ class TableShard {
   static constexpr std::int64_t kLongDeadline = 300'000'000'000;
 
   // `number` is its place in bounds.evictable_from. REQUIRES: FixedCost() was taken from bounds.bytes.
-  TableShard(TableBounds& bounds, std::size_t number, const HashKey& hash_key);
+  TableShard(TableBounds& bounds, std::size_t number);
   [[nodiscard]] static std::uint64_t FixedCost();
 
   [[nodiscard]] std::mutex& mutex() { return mutex_; }
@@ -129,6 +132,11 @@ class TableShard {
   // Stores a record. `existing`, if any, is replaced; `cell` is a reserved one, or kNoCell where the record
   // stays in place.
   void Store(CellRef existing, CellRef cell, std::uint64_t hash, Bytes record, std::int64_t now);
+  // The record where it lies, for RecordPatch. Valid as Record.
+  [[nodiscard]] std::span<std::uint8_t> RecordInPlace(CellRef ref) { return {RecordAt(ref), At(ref).size}; }
+  // Makes the patch that was planned on the record, and does all else that Store does.
+  void Patch(CellRef ref, const RecordPatch& patch, std::uint64_t revision, std::int64_t now,
+             ReplyWriter& reply);
   // Gives the record's place in the bounds back, too.
   void Remove(CellRef ref, std::uint64_t hash);
 
@@ -143,7 +151,6 @@ class TableShard {
 
   [[nodiscard]] const CellIndex& index() const { return index_; }
   [[nodiscard]] CellRef NextInBucket(CellRef ref) { return index_.Next(ref); }
-  [[nodiscard]] std::uint64_t Hash(Bytes key) const { return SipHash<1, 3>(hash_key_, key); }
 
  private:
   enum class Rank : std::uint8_t { kOnce = 0, kAgain = 1, kHeldOnce = 2, kHeld = 3 };
@@ -152,6 +159,7 @@ class TableShard {
 
   struct Entry {
     CellRef chain;
+    std::uint32_t hash;
     CellLinks queue;
     CellLinks wheel;
     std::uint32_t size : 27;
@@ -159,7 +167,7 @@ class TableShard {
     std::uint32_t referenced : 1;
     std::uint32_t busy : 1;
   };
-  static_assert(sizeof(Entry) == 24);
+  static_assert(sizeof(Entry) == 28);
   static constexpr std::size_t kMaxInlineBytes = CellStore::kMaxCellBytes - sizeof(Entry);
   static constexpr std::uint32_t kMaxRecordBytes = (1U << 27) - 1;
   // A block, what malloc puts before it, and its place in blocks_, which may be twice as long as it is full.
@@ -173,7 +181,8 @@ class TableShard {
   [[nodiscard]] static bool IsInline(std::size_t record_bytes) { return record_bytes <= kMaxInlineBytes; }
   [[nodiscard]] static std::size_t CellClass(std::size_t record_bytes);
   [[nodiscard]] std::uint8_t* RecordAt(CellRef ref);
-  [[nodiscard]] std::uint64_t HashOf(CellRef ref);
+  // As many bits as a shard can have buckets for.
+  [[nodiscard]] std::uint64_t HashOf(CellRef ref) { return At(ref).hash; }
   [[nodiscard]] bool TryAllocate(std::size_t record_bytes, CellRef& cell);
   [[nodiscard]] std::uint32_t AddBlock(std::size_t bytes);
   void Write(CellRef ref, Bytes record);
@@ -183,6 +192,7 @@ class TableShard {
   void SetRank(CellRef ref, Rank rank);
   void Schedule(CellRef ref, std::int64_t deadline);
   void Unschedule(CellRef ref);
+  void Rerank(CellRef ref, const RecordDeadlines& before, const RecordDeadlines& after, std::int64_t now);
   void Reschedule(CellRef ref, std::int64_t before, std::int64_t after);
   void CleanUpOne(CellRef ref, std::int64_t now, SweepCounts& counts, Buffer& buffer);
   [[nodiscard]] bool Rewrite(CellRef ref, Bytes record, std::int64_t now);
@@ -198,7 +208,6 @@ class TableShard {
   std::mutex mutex_;
   TableBounds& bounds_;
   const std::size_t number_;
-  const HashKey hash_key_;
   CellStore cells_;
   CellIndex index_;
   CellLists queues_;

@@ -59,11 +59,11 @@ export class Binding {
   /** Of the view, once somebody asked: how many variables that are not expired, and the bytes of their names and values. */
   #totals: { count: number; bytes: number } | undefined = undefined;
 
-  constructor(space: number, key: ByteString, { applicationId, timeouts, keyDigests }: Settings) {
+  constructor(space: number, key: ByteString, settings: Settings) {
     this.key = key;
-    this.record = { space, applicationId, key: keyDigests[space]?.of(space, applicationId, key) ?? key };
+    this.record = recordOf(space, key, settings);
     this.collection = spaceName(space) as CollectionName;
-    this.timeout = timeouts[space];
+    this.timeout = settings.timeouts[space];
   }
 
   /** What a commit under optimistic revisions expects. */
@@ -334,6 +334,15 @@ export class Binding {
     this.log = later;
     this.#forgetView();
   }
+}
+
+/** The record of a key, named by the key itself or by its digest. */
+export function recordOf(
+  space: number,
+  key: ByteString,
+  { applicationId, keyDigests }: Settings,
+): RecordName {
+  return { space, applicationId, key: keyDigests[space]?.of(space, applicationId, key) ?? key };
 }
 
 /** Adds or takes one variable as the limits count it: also where it is only a deadline. */

@@ -4,7 +4,7 @@ import type { Snapshot } from '../contract/snapshot.js';
 import { spaceName } from '../contract/space.js';
 import { Binding } from './binding.js';
 import { asFailure, deadlinePassed, mayPass } from './failure.js';
-import { type Flushed, failureOf, flushAll, passes } from './flush.js';
+import { type Flushed, type FlushReport, failureOf, flushAll, flushAllAtOnce, passes } from './flush.js';
 import { type Text, toKey } from './input.js';
 import type { Settings } from './settings.js';
 
@@ -136,6 +136,10 @@ export class Bindings {
     while (this.#flushing !== undefined) await Promise.allSettled([this.#flushing]);
     this.assertOpen();
     if (this.#order.length === 0) return {};
+    if (rebase && this.#settings.commitsAtOnce) {
+      const order = this.#takeOrder();
+      return this.#conclude(flushAllAtOnce(this.#dirty(), this.#settings, this.#deadline), order, rebase);
+    }
     const flushing = this.#send(rebase);
     this.#flushing = flushing;
     try {
@@ -222,15 +226,30 @@ export class Bindings {
   }
 
   async #send(rebase: boolean): Promise<Flushed> {
+    const order = this.#takeOrder();
+    const report = await flushAll(this.#dirty(), this.#settings, this.#deadline, rebase);
+    return this.#conclude(report, order, rebase);
+  }
+
+  #takeOrder(): readonly Binding[] {
     const order = this.#order;
     this.#order = [];
     this.#inFlight = order.length;
     this.#epoch++;
+    return order;
+  }
+
+  #dirty(): Binding[] {
     const dirty: Binding[] = [];
-    for (const binding of this.#bound) {
+    for (let space = 1; space < this.#bound.length; space++) {
+      const binding = this.#bound[space];
       if (binding !== undefined && binding.log.length > 0) dirty.push(binding);
     }
-    const report = await flushAll(dirty, this.#settings, this.#deadline, rebase);
+    return dirty;
+  }
+
+  /** What a flush of `order` came to. Throws for what the failure policy does not let pass. */
+  #conclude(report: FlushReport, order: readonly Binding[], rebase: boolean): Flushed {
     this.#inFlight = 0;
     if (report.failures.length === 0) return report.flushed;
     const kept = new Set<Binding>();

@@ -1,8 +1,10 @@
+import type { Backend, Counted } from '../contract/backend.js';
+import type { ByteString } from '../contract/bytes.js';
 import { checkTime } from '../contract/check.js';
 import { saturatingAdd } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
 import { refuseUnknownOptions } from '../contract/options.js';
-import { Binding } from './binding.js';
+import { Binding, recordOf } from './binding.js';
 import { isFactName } from './facts.js';
 import { asFailure, mayPass } from './failure.js';
 import {
@@ -58,10 +60,12 @@ export interface Incremented {
  */
 export class Collections {
   readonly #settings: Settings;
+  readonly #countsAtOnce: boolean;
 
   /** Throws `invalid_option`, `invalid_limit`, `abi_mismatch`, or `missing_feature`. Does no I/O. */
   constructor(options: CollectionsOptions) {
     this.#settings = resolveSettings(options);
+    this.#countsAtOnce = this.#settings.commitsAtOnce && this.#settings.backend.countSync !== undefined;
   }
 
   /** The state of one request. Calls no backend. Throws `invalid_option`. */
@@ -84,7 +88,7 @@ export class Collections {
     name: Text,
     options: IncrementOptions = {},
   ): Promise<Incremented> {
-    refuseUnknownOptions('increment', options, ['by', 'window', 'limit']);
+    if (!isWellFormed(options)) refuseUnknownOptions('increment', options, INCREMENT_OPTIONS);
     const { limits, clock } = this.#settings;
     const space = toPersistentSpace(collection, 'increment');
     const bytes = toKey(key, limits, space);
@@ -96,28 +100,62 @@ export class Collections {
     }
     const delta = toInteger(options.by ?? 1, 'by');
     const limit = options.limit === undefined ? undefined : toInteger(options.limit, 'limit');
-    const binding = new Binding(space, bytes, this.#settings);
-    binding.log.push({ type: 'add', name: variable, delta });
-    let end: bigint | undefined;
-    if (options.window !== undefined) {
-      end = saturatingAdd(clock.now(), toWindow(options.window));
-      binding.log.push({ type: 'expire', name: variable, deadline: end, onlyIfNone: true });
-    }
+    const now = clock.now();
+    const end = options.window === undefined ? undefined : saturatingAdd(now, toWindow(options.window));
     let value = delta;
     let resetAt: bigint | undefined;
     let failure: WafStateError | undefined;
     try {
-      const [result] = await publish([binding], this.#settings, undefined, true);
-      const committed = result?.values.get(variable);
+      const counted = this.#countsAtOnce
+        ? this.#countSync(space, bytes, variable, delta, end, now)
+        : await this.#count(new Binding(space, bytes, this.#settings), variable, delta, end);
       // Not visible: its window was over before the commit came to it.
-      if (committed !== undefined) value = BigInt(committed.value);
-      resetAt = committed === undefined ? end : committed.deadline;
+      if (counted !== undefined) value = counted.value;
+      resetAt = counted === undefined ? end : counted.deadline;
     } catch (error) {
       failure = asFailure(error, this.#settings.backend.name);
       if (!this.#settings.failOpen || !mayPass(failure)) throw failure;
     }
     return { value, resetAt, blocked: limit !== undefined && value > limit, failure };
   }
+
+  #countSync(
+    space: number,
+    key: ByteString,
+    name: ByteString,
+    delta: bigint,
+    deadline: bigint | undefined,
+    now: bigint,
+  ): Counted | undefined {
+    const { backend, limits, timeouts } = this.#settings;
+    const record = recordOf(space, key, this.#settings);
+    const count = { record, timeout: timeouts[space], name, delta, deadline };
+    return (backend as Required<Backend>).countSync(count, { now, limits });
+  }
+
+  async #count(
+    binding: Binding,
+    name: ByteString,
+    delta: bigint,
+    deadline: bigint | undefined,
+  ): Promise<Counted | undefined> {
+    binding.log.push({ type: 'add', name, delta });
+    if (deadline !== undefined) binding.log.push({ type: 'expire', name, deadline, onlyIfNone: true });
+    const [result] = await publish([binding], this.#settings, undefined, true);
+    const committed = result?.values.get(name);
+    return committed && { value: BigInt(committed.value), deadline: committed.deadline };
+  }
+}
+
+const INCREMENT_OPTIONS: readonly string[] = ['by', 'window', 'limit'];
+
+/** What nearly every call has, told without a list of its options. */
+function isWellFormed(options: IncrementOptions): boolean {
+  if (typeof options !== 'object' || options === null) return false;
+  for (const option in options) {
+    if (option !== 'by' && option !== 'window' && option !== 'limit') return false;
+  }
+  return true;
 }
 
 function toWindow(seconds: Seconds): bigint {

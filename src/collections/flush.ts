@@ -4,7 +4,7 @@ import { type Outcome, WafStateError } from '../contract/errors.js';
 import type { CollectionName } from '../contract/space.js';
 import type { Binding } from './binding.js';
 import { asFailure, mayPass, outcomeOf } from './failure.js';
-import { publish } from './publish.js';
+import { publish, publishAtOnce } from './publish.js';
 import type { Settings } from './settings.js';
 
 export interface FlushOptions {
@@ -66,13 +66,8 @@ export async function flushAll(
   rebase: boolean,
 ): Promise<FlushReport> {
   const flushed: { [Name in CollectionName]?: FlushedCollection } = {};
-  const failures: FlushFailure[] = [];
-  const sendable: Binding[] = [];
-  for (const binding of dirty) {
-    const error = binding.failure;
-    if (error?.kind !== 'corrupt' || mends(binding)) sendable.push(binding);
-    else failures.push({ binding, error, outcome: 'not_applied' });
-  }
+  const { sendable, failures: unsendable } = sort(dirty);
+  const failures = [...unsendable];
   const groups = settings.commitsTogether ? [sendable] : sendable.map((binding) => [binding]);
   const attempts = await Promise.all(groups.map((group) => attempt(group, settings, deadline, rebase)));
   for (const [index, group] of groups.entries()) {
@@ -87,6 +82,57 @@ export async function flushAll(
   }
   return { flushed, failures };
 }
+
+/** The same at once, for a flush that rebases on an engine that `commitsAtOnce`. */
+export function flushAllAtOnce(
+  dirty: readonly Binding[],
+  settings: Settings,
+  deadline: bigint | undefined,
+): FlushReport {
+  const { sendable, failures } = sort(dirty);
+  const flushed: { [Name in CollectionName]?: FlushedCollection } = {};
+  if (sendable.length === 0) return { flushed, failures };
+  try {
+    const results = publishAtOnce(sendable, settings, deadline);
+    for (let index = 0; index < sendable.length; index++) {
+      const { collection } = sendable[index] as Binding;
+      flushed[collection] = new FlushedCollection(results[index] as CommitResult);
+    }
+    return { flushed, failures };
+  } catch (error) {
+    const failure = asFailure(error, settings.backend.name);
+    const outcome = outcomeOf(failure);
+    return {
+      flushed,
+      failures: [...failures, ...sendable.map((binding) => ({ binding, error: failure, outcome }))],
+    };
+  }
+}
+
+interface Sorted {
+  readonly sendable: readonly Binding[];
+  readonly failures: readonly FlushFailure[];
+}
+
+/** Takes out what cannot be stored: a log on a record that cannot be read. */
+function sort(dirty: readonly Binding[]): Sorted {
+  let isWhole = true;
+  for (let index = 0; index < dirty.length; index++) {
+    const binding = dirty[index] as Binding;
+    isWhole &&= binding.failure?.kind !== 'corrupt' || mends(binding);
+  }
+  if (isWhole) return { sendable: dirty, failures: NO_FAILURES };
+  const sendable: Binding[] = [];
+  const failures: FlushFailure[] = [];
+  for (const binding of dirty) {
+    const error = binding.failure;
+    if (error?.kind !== 'corrupt' || mends(binding)) sendable.push(binding);
+    else failures.push({ binding, error, outcome: 'not_applied' });
+  }
+  return { sendable, failures };
+}
+
+const NO_FAILURES: readonly FlushFailure[] = [];
 
 type Attempt = readonly CommitResult[] | WafStateError;
 

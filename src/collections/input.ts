@@ -176,14 +176,21 @@ export function toInteger(value: Integer, option: string): bigint {
   );
 }
 
+/** The last number that `toNanoseconds` was given, and what came out: a rule set has few windows, and bigints cost. */
+let lastSeconds = 0;
+let lastNanoseconds = 0n;
+
 /** Nanoseconds, held at the most that 64 bits can say. Throws `invalid_mutation`. */
 export function toNanoseconds(seconds: Seconds, option: string): bigint {
+  if (seconds === lastSeconds) return lastNanoseconds;
   if (typeof seconds === 'bigint' && seconds >= 0n) return saturatingAdd(0n, seconds * SECOND);
   if (typeof seconds === 'number' && seconds >= 0 && seconds < Number.POSITIVE_INFINITY) {
     const whole = Math.trunc(seconds);
     // Apart, since a double has no nanoseconds left at the size of a time in seconds.
     const fraction = seconds === whole ? 0n : BigInt(Math.round((seconds - whole) * 1e9));
-    return saturatingAdd(BigInt(whole) * SECOND, fraction);
+    lastNanoseconds = saturatingAdd(BigInt(whole) * SECOND, fraction);
+    lastSeconds = seconds;
+    return lastNanoseconds;
   }
   throw new WafStateError(
     'invalid_mutation',

@@ -91,6 +91,10 @@ export function resolveSettings(options: CollectionsOptions): Settings {
     keyDigests: resolveKeyDigests(options.keyDigest, limits),
     rebasesServerSide: features.has('server_side_rebase'),
     commitsTogether: features.has('multi_record_atomicity'),
+    commitsAtOnce:
+      backend.commitSync !== undefined &&
+      features.has('server_side_rebase') &&
+      features.has('multi_record_atomicity'),
     keepsDeadlines: features.has('hard_deadlines'),
   });
 }

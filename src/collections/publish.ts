@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CommitResult, Expectation, RecordWrite } from '../contract/backend.js';
+import type { Backend, CommitResult, Expectation, RecordWrite } from '../contract/backend.js';
 import { WafStateError } from '../contract/errors.js';
 import type { Binding } from './binding.js';
 import { asFailure, deadlinePassed, outcomeOf } from './failure.js';
@@ -40,6 +40,47 @@ export async function publish(
   }
 }
 
+/**
+ * `publish` with `rebase` on an engine that `commitsAtOnce`: there is no conflict, so nothing to wait for. REQUIRES: no binding
+ * is degraded by a corrupt record, unless it begins with the record's removal.
+ */
+export function publishAtOnce(
+  bindings: readonly Binding[],
+  settings: Settings,
+  deadline: bigint | undefined,
+): readonly CommitResult[] {
+  const { backend, clock, limits } = settings;
+  const writes: RecordWrite[] = [];
+  for (let index = 0; index < bindings.length; index++) {
+    const { record, timeout } = bindings[index] as Binding;
+    writes.push({ record, expect: 'any', timeout, mutations: (bindings[index] as Binding).send() });
+  }
+  try {
+    const now = clock.now();
+    if (deadline !== undefined && deadline <= now) throw deadlinePassed('the flush was sent');
+    const results = (backend as Required<Backend>).commitSync(writes, {
+      now,
+      deadline: settings.keepsDeadlines ? deadline : undefined,
+      limits,
+    });
+    acknowledge(bindings, results, now);
+    return results;
+  } catch (error) {
+    const failure = asFailure(error, backend.name);
+    settle(bindings, failure, settings);
+    throw failure;
+  }
+}
+
+function acknowledge(bindings: readonly Binding[], results: readonly CommitResult[], now: bigint): void {
+  if (results.length !== bindings.length) {
+    throw new TypeError(`${results.length} results for ${bindings.length} writes`);
+  }
+  for (let index = 0; index < bindings.length; index++) {
+    (bindings[index] as Binding).published(results[index] as CommitResult, now);
+  }
+}
+
 async function commit(
   bindings: readonly Binding[],
   settings: Settings,
@@ -66,12 +107,7 @@ async function commit(
     deadline: settings.keepsDeadlines ? deadline : undefined,
     limits,
   });
-  if (results.length !== bindings.length) {
-    throw new TypeError(`${results.length} results for ${bindings.length} writes`);
-  }
-  for (let index = 0; index < bindings.length; index++) {
-    (bindings[index] as Binding).published(results[index] as CommitResult, now);
-  }
+  acknowledge(bindings, results, now);
   return results;
 }
 

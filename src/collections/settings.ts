@@ -19,6 +19,8 @@ export interface Settings {
   readonly rebasesServerSide: boolean;
   /** The engine publishes several records all or none. */
   readonly commitsTogether: boolean;
+  /** The engine commits several records 'any' and at once: a flush needs no promise but its own. */
+  readonly commitsAtOnce: boolean;
   /** The engine settles a commit at its deadline by itself. */
   readonly keepsDeadlines: boolean;
 }

@@ -35,6 +35,19 @@ export interface Backend {
   commit(writes: readonly RecordWrite[], options: CommitOptions): Promise<readonly CommitResult[]>;
 
   /**
+   * The same at once; what `commit` rejects with, this throws. There if and only if the feature `synchronous_commit` is: for
+   * engines to which a promise would be most of the cost.
+   */
+  commitSync?(writes: readonly RecordWrite[], options: CommitOptions): readonly CommitResult[];
+
+  /**
+   * One counter in one commit, and the variable as that left it; `undefined` where it is not visible then. By every rule what
+   * `commitSync` does with these two mutations and `'any'`. Optional beside `synchronous_commit` and `server_side_rebase`, for
+   * engines that can do it for less.
+   */
+  countSync?(count: CounterWrite, options: CommitOptions): Counted | undefined;
+
+  /**
    * Frees what `now` has ended: timed-out records, expired variables, records without variables. Looks at no more than the
    * budget, resumes where the last call stopped, and starts over at the end. What it changes gets a new revision.
    */
@@ -59,6 +72,22 @@ export interface RecordWrite {
   /** The sliding timeout in nanoseconds that a record gets if this commit creates it. */
   readonly timeout?: bigint | undefined;
   readonly mutations: readonly Mutation[];
+}
+
+/** What `countSync` does: `add`, then `expire` with `onlyIfNone` where there is a deadline. */
+export interface CounterWrite {
+  readonly record: RecordName;
+  /** As in `RecordWrite`. */
+  readonly timeout: bigint | undefined;
+  readonly name: ByteString;
+  readonly delta: bigint;
+  readonly deadline: bigint | undefined;
+}
+
+/** A counter as the commit left it. */
+export interface Counted {
+  readonly value: bigint;
+  readonly deadline: bigint | undefined;
 }
 
 export interface CommitOptions {

@@ -1,4 +1,11 @@
-import type { CleanupBudget, CommitOptions, Expectation, RecordWrite, ScanQuery } from './backend.js';
+import type {
+  CleanupBudget,
+  CommitOptions,
+  CounterWrite,
+  Expectation,
+  RecordWrite,
+  ScanQuery,
+} from './backend.js';
 import type { ByteString } from './bytes.js';
 import { INT64_MAX, INT64_MIN } from './clock.js';
 import { WafStateError } from './errors.js';
@@ -39,13 +46,7 @@ export function checkCommit(writes: readonly RecordWrite[], options: CommitOptio
   if (options.deadline !== undefined) checkTime('deadline', options.deadline);
   let mutations = 0;
   for (const write of writes) mutations += write.mutations.length;
-  if (mutations > limits.mutations) {
-    throw new WafStateError(
-      'capacity_exceeded',
-      `the commit has ${mutations} mutations, the limit mutations allows ${limits.mutations}; split it or raise the limit`,
-      { details: { option: 'mutations', limit: limits.mutations, actual: mutations } },
-    );
-  }
+  checkMutationCount(mutations, limits);
   for (const write of writes) {
     checkRecord(write.record, limits);
     checkExpectation(write.record, write.expect);
@@ -53,6 +54,20 @@ export function checkCommit(writes: readonly RecordWrite[], options: CommitOptio
     for (const mutation of write.mutations) checkMutation(write.record, mutation, limits);
   }
   if (writes.length > 1) checkDistinct(writes);
+}
+
+/** The same for one counter. */
+export function checkCount(count: CounterWrite, options: CommitOptions): void {
+  const { record, timeout, name, delta, deadline } = count;
+  const { limits } = options;
+  checkTime('now', options.now);
+  if (options.deadline !== undefined) checkTime('deadline', options.deadline);
+  checkMutationCount(deadline === undefined ? 1 : 2, limits);
+  checkRecord(record, limits);
+  if (timeout !== undefined) checkDuration(record, 'timeout', timeout);
+  checkName(record, name, limits);
+  checkInteger(record, 'delta', delta, INT64_MIN);
+  if (deadline !== undefined) checkInteger(record, 'deadline', deadline, INT64_MIN);
 }
 
 /** Throws `invalid_option`, `invalid_limit` for a budget that is no pair of positive integers. */
@@ -160,6 +175,15 @@ function describe(value: unknown, least: number, most: number): string {
   return 'a character beyond 255; encode text with encodeText';
 }
 
+function checkMutationCount(mutations: number, limits: Limits): void {
+  if (mutations <= limits.mutations) return;
+  throw new WafStateError(
+    'capacity_exceeded',
+    `the commit has ${mutations} mutations, the limit mutations allows ${limits.mutations}; split it or raise the limit`,
+    { details: { option: 'mutations', limit: limits.mutations, actual: mutations } },
+  );
+}
+
 function checkExpectation(record: RecordName, expect: Expectation): void {
   if (expect === 'any' || expect === 'absent' || (Number.isSafeInteger(expect) && expect > 0)) return;
   throw invalid(
@@ -251,6 +275,8 @@ function checkInteger(record: RecordName, option: string, value: bigint, least: 
 }
 
 function checkDistinct(writes: readonly RecordWrite[]): void {
+  const [first, second] = writes as [RecordWrite, RecordWrite];
+  if (writes.length === 2 && !isSame(first.record, second.record)) return;
   const seen = new Set<string>();
   for (const { record } of writes) {
     const { space, applicationId, key } = record;
@@ -262,6 +288,10 @@ function checkDistinct(writes: readonly RecordWrite[]): void {
     `a record may stand only once in a commit, yet ${writes.length} writes name ${seen.size} records; join their mutations`,
     { details: { limit: 1 } },
   );
+}
+
+function isSame(a: RecordName, b: RecordName): boolean {
+  return a.space === b.space && a.key === b.key && a.applicationId === b.applicationId;
 }
 
 function invalid(

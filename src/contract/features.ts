@@ -20,6 +20,8 @@ export const FEATURES = [
   'ordered_scan',
   /** `loadSync` exists. */
   'synchronous_load',
+  /** `commitSync` exists. */
+  'synchronous_commit',
   /** Every thread of the process that opens it sees the same records. */
   'shared_across_threads',
   'shared_across_processes',

@@ -1,8 +1,11 @@
-import type { CommitResult, CommittedValue, RecordWrite } from '../contract/backend.js';
+import type { CommitResult, CommittedValue, Counted, RecordWrite } from '../contract/backend.js';
 import type { ByteString } from '../contract/bytes.js';
 import type { WafStateError } from '../contract/errors.js';
 import type { Mutation } from '../contract/mutation.js';
+import { LazyMap } from './lazy-map.js';
+import { readValue } from './record-snapshot.js';
 import { refusalError } from './refusal.js';
+import type { Slab } from './slab.js';
 import { type Refusal, Status } from './status.js';
 import { Tag } from './tag.js';
 
@@ -11,6 +14,9 @@ export const REFUSAL_BYTES = 28;
 const ANSWER_HEADER_BYTES = 8;
 const RESULT_HEADER_BYTES = 12;
 
+/** The bytes of a reply, or of more than one. */
+type Source = Pick<Slab, 'bytes' | 'view'>;
+
 /**
  * Reads the answers of a reply (docs/format.md), one request after the other.
  *
@@ -18,18 +24,19 @@ const RESULT_HEADER_BYTES = 12;
  * belongs to them from here on. Who wants to reuse its buffer hands in a copy.
  */
 export class ReplyReader {
-  readonly #bytes: Buffer;
-  readonly #view: DataView;
+  readonly #source: Source;
   #offset = 0;
 
   constructor(reply: Uint8Array) {
-    this.#bytes = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
-    this.#view = new DataView(reply.buffer, reply.byteOffset, reply.byteLength);
+    this.#source = {
+      bytes: Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength),
+      view: new DataView(reply.buffer, reply.byteOffset, reply.byteLength),
+    };
   }
 
   /** Whether all answers were read. */
   get done(): boolean {
-    return this.#offset >= this.#bytes.length;
+    return this.#offset >= this.#source.bytes.length;
   }
 
   /**
@@ -40,51 +47,67 @@ export class ReplyReader {
     const refusal = this.nextRefusal();
     if (refusal !== undefined) return refusalError(refusal, writes);
     const start = this.#offset;
-    this.#offset += this.#view.getUint32(start, true);
-    const results: CommitResult[] = [];
-    let at = start + ANSWER_HEADER_BYTES;
-    for (const write of writes) {
-      const touched = this.#view.getUint16(at + 10, true);
-      results.push({
-        revision: this.#uint(at),
-        existed: this.#view.getUint8(at + 8) === 1,
-        values: new CommittedValues(
-          this.#bytes,
-          this.#view,
-          at + RESULT_HEADER_BYTES,
-          touched,
-          write.mutations,
-        ),
-      });
-      at += RESULT_HEADER_BYTES;
-      // The last write's values end where the answer does.
-      if (results.length < writes.length) for (let i = 0; i < touched; i++) at += valueSize(this.#view, at);
-    }
-    return results;
+    this.#offset += this.#source.view.getUint32(start, true);
+    return resultsAt(this.#source, start, writes);
   }
 
   /** The next answer if it is a refusal, which is then read; else `undefined`, and `next` reads the answer. */
   nextRefusal(): Refusal | undefined {
-    const start = this.#offset;
-    const status = this.#view.getUint8(start + 4) as Status;
-    if (status === Status.applied) return undefined;
-    this.#offset = start + REFUSAL_BYTES;
-    return {
-      status,
-      write: this.#view.getUint16(start + 6, true),
-      mutation: this.#view.getUint32(start + 8, true),
-      limit: this.#uint(start + 12),
-      // LMDB's own codes are negative.
-      actual:
-        status === Status.engineError
-          ? Number(this.#view.getBigInt64(start + 20, true))
-          : this.#uint(start + 20),
-    };
+    const refusal = refusalAt(this.#source, this.#offset);
+    if (refusal !== undefined) this.#offset += REFUSAL_BYTES;
+    return refusal;
   }
+}
 
-  #uint(at: number): number {
-    return this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32;
+/** The results of an answer that is no refusal. REQUIRES: as `ReplyReader.next`. */
+export function resultsAt(source: Source, start: number, writes: readonly RecordWrite[]): CommitResult[] {
+  const { view } = source;
+  const results: CommitResult[] = [];
+  let at = start + ANSWER_HEADER_BYTES;
+  for (let index = 0; index < writes.length; index++) {
+    const touched = view.getUint16(at + 10, true);
+    const { mutations } = writes[index] as RecordWrite;
+    results.push({
+      revision: uintAt(view, at),
+      existed: view.getUint8(at + 8) === 1,
+      values: new CommittedValues(source, at + RESULT_HEADER_BYTES, touched, mutations),
+    });
+    at += RESULT_HEADER_BYTES;
+    // The last write's values end where the answer does.
+    if (index + 1 < writes.length) for (let i = 0; i < touched; i++) at += valueSize(view, at);
   }
+  return results;
+}
+
+/** Why the answer at `start` is a refusal; `undefined` if it is none. */
+export function refusalAt({ view }: Source, start: number): Refusal | undefined {
+  const status = view.getUint8(start + 4) as Status;
+  if (status === Status.applied) return undefined;
+  return {
+    status,
+    write: view.getUint16(start + 6, true),
+    mutation: view.getUint32(start + 8, true),
+    limit: uintAt(view, start + 12),
+    // LMDB's own codes are negative.
+    actual:
+      status === Status.engineError ? Number(view.getBigInt64(start + 20, true)) : uintAt(view, start + 20),
+  };
+}
+
+/** The one counter of an answer to `RequestWriter.appendCount`; `undefined` where it is not visible. */
+export function countedAt({ view }: Source, start: number): Counted | undefined {
+  const at = start + ANSWER_HEADER_BYTES + RESULT_HEADER_BYTES;
+  const tag = view.getUint8(at + 2);
+  if (tag === Tag.none) return undefined;
+  const hasDeadline = (tag & Tag.deadline) !== 0;
+  return {
+    value: view.getBigInt64(at + (hasDeadline ? 12 : 4), true),
+    deadline: hasDeadline ? view.getBigInt64(at + 4, true) : undefined,
+  };
+}
+
+function uintAt(view: DataView, at: number): number {
+  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
 }
 
 /** Bytes of one touched variable in a reply. */
@@ -101,81 +124,45 @@ function valueSize(view: DataView, at: number): number {
   }
 }
 
-/** The touched variables of one write: a map that is made from the reply when it is first read. */
-class CommittedValues implements ReadonlyMap<ByteString, CommittedValue | undefined> {
-  readonly size: number;
-  readonly #bytes: Buffer;
-  readonly #view: DataView;
+/** The touched variables of one write, read from the reply when they are first asked for. */
+class CommittedValues extends LazyMap<ByteString, CommittedValue | undefined> {
+  readonly #size: number;
+  readonly #source: Source;
   readonly #offset: number;
   readonly #mutations: readonly Mutation[];
-  #map: Map<ByteString, CommittedValue | undefined> | undefined;
 
-  constructor(bytes: Buffer, view: DataView, offset: number, size: number, mutations: readonly Mutation[]) {
-    this.#bytes = bytes;
-    this.#view = view;
+  constructor(source: Source, offset: number, size: number, mutations: readonly Mutation[]) {
+    super();
+    this.#source = source;
     this.#offset = offset;
-    this.size = size;
+    this.#size = size;
     this.#mutations = mutations;
   }
 
-  get(name: ByteString): CommittedValue | undefined {
-    return this.#read().get(name);
+  override get size(): number {
+    return this.#size;
   }
 
-  has(name: ByteString): boolean {
-    return this.#read().has(name);
-  }
-
-  keys(): MapIterator<ByteString> {
-    return this.#read().keys();
-  }
-
-  values(): MapIterator<CommittedValue | undefined> {
-    return this.#read().values();
-  }
-
-  entries(): MapIterator<[ByteString, CommittedValue | undefined]> {
-    return this.#read().entries();
-  }
-
-  [Symbol.iterator](): MapIterator<[ByteString, CommittedValue | undefined]> {
-    return this.#read().entries();
-  }
-
-  forEach(
-    callback: (
-      value: CommittedValue | undefined,
-      name: ByteString,
-      map: ReadonlyMap<ByteString, CommittedValue | undefined>,
-    ) => void,
-  ): void {
-    for (const [name, value] of this.#read()) callback(value, name, this);
-  }
-
-  #read(): Map<ByteString, CommittedValue | undefined> {
-    if (this.#map !== undefined) return this.#map;
+  protected make(): Map<ByteString, CommittedValue | undefined> {
     const map = new Map<ByteString, CommittedValue | undefined>();
-    const view = this.#view;
+    const { view } = this.#source;
     let at = this.#offset;
-    for (let i = 0; i < this.size; i++) {
+    for (let i = 0; i < this.#size; i++) {
       const mutation = this.#mutations[view.getUint16(at, true)] as Mutation & { readonly name: ByteString };
       map.set(mutation.name, this.#value(at));
       at += valueSize(view, at);
     }
-    this.#map = map;
     return map;
   }
 
   #value(at: number): CommittedValue | undefined {
-    const view = this.#view;
+    const { view } = this.#source;
     const tag = view.getUint8(at + 2);
     if (tag === Tag.none) return undefined;
     const deadline = tag & Tag.deadline ? view.getBigInt64(at + 4, true) : undefined;
-    const start = at + (deadline === undefined ? 4 : 12);
-    if ((tag & Tag.kind) === Tag.integer) {
-      return { value: String(view.getBigInt64(start, true)) as ByteString, deadline };
-    }
-    const length = view.getUint32(start, true);
-    return { value: this.#bytes.toString('latin1', start + 4, start + 4 + length) as ByteString, deadline };
+    return {
+      value: readValue(this.#source, at + (deadline === undefined ? 4 : 12), tag & Tag.kind),
+      deadline,
+    };
   }
 }

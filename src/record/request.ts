@@ -1,4 +1,4 @@
-import type { RecordWrite } from '../contract/backend.js';
+import type { CounterWrite, Expectation, RecordWrite } from '../contract/backend.js';
 import type { ByteString } from '../contract/bytes.js';
 import type { Mutation } from '../contract/mutation.js';
 import type { RecordName } from '../contract/space.js';
@@ -83,17 +83,32 @@ export class RequestWriter {
   append(writes: readonly RecordWrite[], now: bigint, limits: RecordLimits): number {
     const out = this.#out;
     const start = out.at;
-    out.reserve(REQUEST_HEADER_BYTES);
-    out.view.setUint32(start + 4, limits.recordBytes, true);
-    out.view.setUint16(start + 8, limits.variables, true);
-    out.view.setUint16(start + 10, writes.length, true);
-    out.view.setBigInt64(start + 12, now, true);
-    out.at = start + REQUEST_HEADER_BYTES;
-    for (let i = 0; i < writes.length; i++) this.#write(writes[i] as RecordWrite);
-    const size = out.at - start;
-    out.view.setUint32(start, size, true);
-    this.#requests++;
-    return size;
+    this.#requestHead(writes.length, now, limits);
+    for (let i = 0; i < writes.length; i++) {
+      const { record, expect, timeout, mutations } = writes[i] as RecordWrite;
+      this.#writeHead(record, expect, timeout, mutations.length);
+      for (let j = 0; j < mutations.length; j++) this.#mutation(mutations[j] as Mutation);
+    }
+    return this.#finish(start);
+  }
+
+  /**
+   * Appends the commit of one counter: `add`, and where there is a deadline `expire` with onlyIfNone, under 'any'. The same
+   * bytes as `append` with these two mutations, which need not exist.
+   */
+  appendCount(count: CounterWrite, now: bigint, limits: RecordLimits): number {
+    const { record, name, delta, deadline, timeout } = count;
+    const out = this.#out;
+    const start = out.at;
+    this.#requestHead(1, now, limits);
+    this.#writeHead(record, 'any', timeout, deadline === undefined ? 1 : 2);
+    this.#head(Operation.add, 0, name, 8);
+    out.int64(delta);
+    if (deadline !== undefined) {
+      this.#head(Operation.expire, 1, name, 8);
+      out.int64(deadline);
+    }
+    return this.#finish(start);
   }
 
   /** Appends a record's key (docs/format.md, Key), and returns the bytes it takes. */
@@ -109,9 +124,31 @@ export class RequestWriter {
     return size;
   }
 
-  #write(write: RecordWrite): void {
-    const { space, applicationId, key } = write.record;
-    const { expect, timeout, mutations } = write;
+  #requestHead(writes: number, now: bigint, limits: RecordLimits): void {
+    const out = this.#out;
+    out.reserve(REQUEST_HEADER_BYTES);
+    const { view, at } = out;
+    view.setUint32(at + 4, limits.recordBytes, true);
+    view.setUint16(at + 8, limits.variables, true);
+    view.setUint16(at + 10, writes, true);
+    view.setBigInt64(at + 12, now, true);
+    out.at = at + REQUEST_HEADER_BYTES;
+  }
+
+  /** Ends the request that began at `start`, and returns its bytes. */
+  #finish(start: number): number {
+    const size = this.#out.at - start;
+    this.#out.view.setUint32(start, size, true);
+    this.#requests++;
+    return size;
+  }
+
+  #writeHead(
+    { space, applicationId, key }: RecordName,
+    expect: Expectation,
+    timeout: bigint | undefined,
+    mutations: number,
+  ): void {
     const out = this.#out;
     out.reserve(WRITE_HEADER_BYTES + applicationId.length + key.length);
     const { view, at } = out;
@@ -123,13 +160,12 @@ export class RequestWriter {
       expect === 'any' ? Expect.any : expect === 'absent' ? Expect.absent : Expect.revision,
     );
     view.setUint8(at + 5, timeout === undefined ? 0 : 1);
-    view.setUint16(at + 6, mutations.length, true);
+    view.setUint16(at + 6, mutations, true);
     out.uint64(at + 8, typeof expect === 'number' ? expect : 0);
     view.setBigInt64(at + 16, timeout ?? 0n, true);
     out.at = at + WRITE_HEADER_BYTES;
     out.text(applicationId);
     out.text(key);
-    for (let i = 0; i < mutations.length; i++) this.#mutation(mutations[i] as Mutation);
   }
 
   #mutation(mutation: Mutation): void {

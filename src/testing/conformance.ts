@@ -16,6 +16,7 @@ import { multiRecord } from './rules/multi-record.js';
 import { mutations } from './rules/mutations.js';
 import { revisions } from './rules/revisions.js';
 import { scans } from './rules/scan.js';
+import { synchronousCommits } from './rules/synchronous.js';
 import { timeouts } from './rules/timeout.js';
 import type { Runner, Subject } from './runner.js';
 import { Suite } from './suite.js';
@@ -43,6 +44,7 @@ export function conformance(runner: Runner, subject: Subject): void {
     atomicity(suite);
     conflicts(suite);
     multiRecord(suite);
+    synchronousCommits(suite);
     limits(suite);
     cleanup(suite);
     scans(suite);

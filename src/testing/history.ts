@@ -124,9 +124,10 @@ class History {
       });
     }
     this.#doing = `commit ${shown(writes)} at ${this.#session.now}`;
+    const sync = this.#session.has('synchronous_commit') && this.#random.chance(2);
     let results: readonly CommitResult[] | string;
     try {
-      results = await this.#session.commit(writes);
+      results = sync ? this.#session.commitSync(writes) : await this.#session.commit(writes);
     } catch (error) {
       if (!(error instanceof WafStateError)) throw error;
       results = error.code;

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import type {
   Backend,
   CommitResult,
+  Counted,
+  CounterWrite,
   Expectation,
   RecordWrite,
   ScanPage,
@@ -58,13 +60,18 @@ export class Session {
     this.#limits = resolveLimits(limits);
   }
 
-  load(name: RecordName | string, hidden = false): Promise<Snapshot> {
-    return this.backend.load(named(name), this.now, this.#limits, hidden);
+  async load(name: RecordName | string, hidden = false): Promise<Snapshot> {
+    return plain(await this.backend.load(named(name), this.now, this.#limits, hidden));
+  }
+
+  /** What the engine gave, as it is: it must stay so. */
+  async loadToKeep(name: RecordName | string): Promise<Snapshot> {
+    return this.backend.load(named(name), this.now, this.#limits);
   }
 
   loadSync(name: RecordName | string, hidden = false): Snapshot {
     assert.ok(this.backend.loadSync, 'synchronous_load is advertised, so loadSync must be there');
-    return this.backend.loadSync(named(name), this.now, this.#limits, hidden);
+    return plain(this.backend.loadSync(named(name), this.now, this.#limits, hidden));
   }
 
   /** The visible values, by name, in the order the engine gives them. */
@@ -83,6 +90,17 @@ export class Session {
 
   commit(writes: readonly RecordWrite[], deadline?: bigint): Promise<readonly CommitResult[]> {
     return this.backend.commit(writes, { now: this.now, limits: this.#limits, deadline });
+  }
+
+  /** The same by `commitSync`. */
+  commitSync(writes: readonly RecordWrite[], deadline?: bigint): readonly CommitResult[] {
+    assert.ok(this.backend.commitSync, 'synchronous_commit is advertised, so commitSync must be there');
+    return this.backend.commitSync(writes, { now: this.now, limits: this.#limits, deadline });
+  }
+
+  /** One counter by `countSync`, which REQUIRES that the engine has it. */
+  countSync(count: CounterWrite): Counted | undefined {
+    return (this.backend as Required<Backend>).countSync(count, { now: this.now, limits: this.#limits });
   }
 
   /** One record's batch, whatever the record is now; an engine without 'any' gets the revision that was just read. */
@@ -133,6 +151,23 @@ export class Session {
     const { revision } = await this.load(name);
     return revision === 0 ? 'absent' : revision;
   }
+}
+
+/**
+ * A snapshot as a plain object with a plain map: engines may give one that reads from their own bytes when it is asked, and a
+ * deep comparison would see none of it.
+ */
+export function plain({ revision, facts, variables }: Snapshot): Snapshot {
+  return {
+    revision,
+    facts: facts && {
+      created: facts.created,
+      updated: facts.updated,
+      updateCount: facts.updateCount,
+      timeout: facts.timeout,
+    },
+    variables: new Map(variables),
+  };
 }
 
 function named(name: RecordName | string): RecordName {

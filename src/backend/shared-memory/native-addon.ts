@@ -9,15 +9,18 @@ export interface SharedTableAddon {
   sharedTableClose(handle: number): void;
   /** Where `sharedTableCommit` finds requests and `sharedTableLoad` keys. It must not be detached. */
   sharedTableSetInput(handle: number, input: Uint8Array): void;
-  /** Where the answer of a commit or load is copied to; at once, where the last one did not fit. */
+  /** Where answers and records are copied to; at once, where the last commit's answer did not fit. */
   sharedTableSetOutput(handle: number, output: Uint8Array): void;
   /**
-   * One request of `length` bytes in the input. Gives the bytes of the answer (docs/format.md, Reply), which is in the output if
-   * it fits; negative where records were evicted, which `sharedTableReport` tells.
+   * One request of `length` bytes in the input. Gives the bytes of the answer (docs/format.md, Reply), which is in the output
+   * from `at` on if it fits; negative where records were evicted, which `sharedTableReport` tells.
    */
-  sharedTableCommit(handle: number, length: number): number;
-  /** The record whose key (docs/format.md, Key) is in the input: its bytes, 0 = absent; in the output if it fits. */
-  sharedTableLoad(handle: number, length: number): number;
+  sharedTableCommit(handle: number, length: number, at: number): number;
+  /**
+   * The record whose key (docs/format.md, Key) is in the input: its bytes, 0 = absent; in the output from `at` on if it fits,
+   * without its checksum.
+   */
+  sharedTableLoad(handle: number, length: number, at: number): number;
   /** Of the last commit: evicted records that had ended, were seen once, least recently used, held; what a refusal met. */
   sharedTableReport(handle: number): readonly [number, number, number, number, TableBound];
   /** Records, bytes, refused commits; evictions since the table was made, as above. */

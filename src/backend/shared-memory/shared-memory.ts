@@ -5,22 +5,23 @@ import {
   type CleanupResult,
   type CommitOptions,
   type CommitResult,
+  type Counted,
+  type CounterWrite,
   overdue,
   type RecordWrite,
   type ScanPage,
   type ScanQuery,
 } from '../../contract/backend.js';
-import { checkCleanup, checkCommit, checkLoad, checkScan } from '../../contract/check.js';
+import { checkCleanup, checkCommit, checkCount, checkLoad, checkScan } from '../../contract/check.js';
 import { WafStateError } from '../../contract/errors.js';
 import type { Feature } from '../../contract/features.js';
 import { DEFAULT_LIMITS, type Limits } from '../../contract/limits.js';
 import { ABSENT, type Snapshot } from '../../contract/snapshot.js';
 import type { RecordName } from '../../contract/space.js';
 import { loadAddon, nativeStatus } from '../../record/addon.js';
-import { recordCodec } from '../../record/codec.js';
+import { recordSnapshot } from '../../record/record-snapshot.js';
 import { refusalError } from '../../record/refusal.js';
-import { ReplyReader } from '../../record/reply.js';
-import { snapshotOf } from '../../record/snapshot.js';
+import { countedAt, refusalAt, resultsAt } from '../../record/reply.js';
 import { type Refusal, Status } from '../../record/status.js';
 import { type Evictions, evictionsAreWatched, publishEvictions } from './evictions.js';
 import { type SharedTableAddon, TableBound } from './native-addon.js';
@@ -44,6 +45,7 @@ const FEATURES: ReadonlySet<Feature> = new Set<Feature>([
   'server_side_rebase',
   'ordered_scan',
   'synchronous_load',
+  'synchronous_commit',
   'shared_across_threads',
 ]);
 
@@ -94,7 +96,6 @@ class SharedMemory implements SharedMemoryBackend {
   readonly #options: ResolvedSharedMemoryOptions;
   readonly #table: TableHandle;
   readonly #sweeper: Sweeper;
-  readonly #codec = recordCodec();
   #closed = false;
 
   constructor(addon: SharedTableAddon, options: ResolvedSharedMemoryOptions) {
@@ -125,8 +126,8 @@ class SharedMemory implements SharedMemoryBackend {
   loadSync(name: RecordName, now: bigint, limits: Limits, hidden = false): Snapshot {
     this.#assertOpen();
     checkLoad(name, now, limits);
-    const bytes = this.#table.load(name);
-    return bytes === undefined ? ABSENT : snapshotOf(this.#codec.decode(bytes), now, hidden);
+    const at = this.#table.load(name);
+    return at < 0 ? ABSENT : recordSnapshot(this.#table.slab, at, now, hidden);
   }
 
   async load(name: RecordName, now: bigint, limits: Limits, hidden = false): Promise<Snapshot> {
@@ -134,21 +135,43 @@ class SharedMemory implements SharedMemoryBackend {
   }
 
   async commit(writes: readonly RecordWrite[], options: CommitOptions): Promise<readonly CommitResult[]> {
+    return this.commitSync(writes, options);
+  }
+
+  commitSync(writes: readonly RecordWrite[], options: CommitOptions): readonly CommitResult[] {
     this.#assertOpen();
     checkCommit(writes, options);
     // A commit is done when it returns, so that a deadline can only be over before.
     const late = overdue(options);
     if (late !== undefined) throw late;
-    const { now, limits } = options;
     if (writes.length === 0) return [];
-    const { answer, evicted } = this.#table.commit(writes, now, limits);
-    if (evicted && evictionsAreWatched()) publishEvictions(this.#options.name, this.#table.evictions());
-    // The results read on when they are asked: from a copy, since the next call overwrites the answer.
-    const reply = new ReplyReader(Buffer.from(answer));
-    const refusal = reply.nextRefusal();
-    if (refusal?.status === Status.tableFull) throw fullTable(refusal, this.#table.boundMet());
+    const at = this.#table.commit(writes, options.now, options.limits);
+    const refusal = this.#refusalAt(at);
     if (refusal !== undefined) throw refusalError(refusal, writes);
-    return reply.next(writes) as readonly CommitResult[];
+    return resultsAt(this.#table.slab, at, writes);
+  }
+
+  countSync(count: CounterWrite, options: CommitOptions): Counted | undefined {
+    this.#assertOpen();
+    checkCount(count, options);
+    const late = overdue(options);
+    if (late !== undefined) throw late;
+    const at = this.#table.count(count, options.now, options.limits);
+    const refusal = this.#refusalAt(at);
+    if (refusal !== undefined) {
+      throw refusalError(refusal, [{ record: count.record, expect: 'any', mutations: [] }]);
+    }
+    return countedAt(this.#table.slab, at);
+  }
+
+  /** Of the answer to a commit. Tells of evictions, and throws where the table is full. */
+  #refusalAt(at: number): Refusal | undefined {
+    if (this.#table.evicted && evictionsAreWatched()) {
+      publishEvictions(this.#options.name, this.#table.evictions());
+    }
+    const refusal = refusalAt(this.#table.slab, at);
+    if (refusal?.status === Status.tableFull) throw fullTable(refusal, this.#table.boundMet());
+    return refusal;
   }
 
   async cleanup(now: bigint, budget: CleanupBudget): Promise<CleanupResult> {

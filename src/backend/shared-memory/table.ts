@@ -1,51 +1,65 @@
-import type { CleanupBudget, CleanupResult, RecordWrite } from '../../contract/backend.js';
+import type { CleanupBudget, CleanupResult, CounterWrite, RecordWrite } from '../../contract/backend.js';
 import type { Limits } from '../../contract/limits.js';
 import type { RecordName } from '../../contract/space.js';
 import { RequestWriter } from '../../record/request.js';
+import { Slab } from '../../record/slab.js';
 import type { Evictions } from './evictions.js';
 import type { OpenedTable, SharedTableAddon, TableBound } from './native-addon.js';
 
-const FIRST_OUTPUT_BYTES = 4096;
+/** A snapshot that somebody keeps, keeps as much; for less, one allocation would not do for a hundred answers. */
+const SLAB_BYTES = 16 * 1024;
 
 /**
  * One thread's handle on a table: requests and keys are written into a buffer that the addon knows, answers and records
- * are read from another, so that a call carries two numbers.
+ * come in slabs that it knows as well, so that a call carries four numbers.
  */
 export class TableHandle {
   readonly #addon: SharedTableAddon;
   readonly #handle: number;
   readonly #writer = new RequestWriter();
   #input: Buffer;
-  #output = Buffer.allocUnsafeSlow(FIRST_OUTPUT_BYTES);
+  /** Has what the last call gave. */
+  slab = new Slab(SLAB_BYTES);
+  /** Whether the last commit evicted records: see `evictions`. */
+  evicted = false;
 
   constructor(addon: SharedTableAddon, opened: OpenedTable) {
     this.#addon = addon;
     this.#handle = opened.handle;
     this.#input = this.#writer.storage;
     addon.sharedTableSetInput(this.#handle, this.#input);
-    addon.sharedTableSetOutput(this.#handle, this.#output);
+    addon.sharedTableSetOutput(this.#handle, this.slab.bytes);
   }
 
   close(): void {
     this.#addon.sharedTableClose(this.#handle);
   }
 
-  /** The answer, which the next call overwrites, and whether records were evicted for it: see `evictions`. */
-  commit(writes: readonly RecordWrite[], now: bigint, limits: Limits): { answer: Buffer; evicted: boolean } {
+  /** Where in the slab the answer is. */
+  commit(writes: readonly RecordWrite[], now: bigint, limits: Limits): number {
     this.#writer.clear();
-    const length = this.#writer.append(writes, now, limits);
-    this.#shareInput();
-    const size = this.#addon.sharedTableCommit(this.#handle, length);
-    return { answer: this.#outputOf(Math.abs(size)), evicted: size < 0 };
+    const size = this.#send(this.#writer.append(writes, now, limits));
+    return this.#take(size);
   }
 
-  /** The bytes of the record, which the next call overwrites. */
-  load(record: RecordName): Buffer | undefined {
+  /** The same for one counter; the next call overwrites the answer. */
+  count(count: CounterWrite, now: bigint, limits: Limits): number {
+    this.#writer.clear();
+    this.#send(this.#writer.appendCount(count, now, limits));
+    return this.slab.at;
+  }
+
+  /** Where in the slab the bytes of the record are, without their checksum; -1: there is none. */
+  load(record: RecordName): number {
     this.#writer.clear();
     const length = this.#writer.appendKey(record);
     this.#shareInput();
-    const size = this.#addon.sharedTableLoad(this.#handle, length);
-    return size === 0 ? undefined : this.#outputOf(size);
+    for (;;) {
+      const size = this.#addon.sharedTableLoad(this.#handle, length, this.slab.at);
+      if (size === 0) return -1;
+      if (size <= this.slab.room) return this.#take(size);
+      this.#nextSlab(size);
+    }
   }
 
   /** Of the last commit. */
@@ -100,11 +114,25 @@ export class TableHandle {
     this.#addon.sharedTableSetInput(this.#handle, storage);
   }
 
-  #outputOf(size: number): Buffer {
-    if (size > this.#output.length) {
-      this.#output = Buffer.allocUnsafeSlow(Math.max(size, this.#output.length * 2));
-      this.#addon.sharedTableSetOutput(this.#handle, this.#output);
-    }
-    return this.#output.subarray(0, size);
+  /** The bytes of the answer, which stands where the slab is free. */
+  #send(length: number): number {
+    this.#shareInput();
+    const answered = this.#addon.sharedTableCommit(this.#handle, length, this.slab.at);
+    this.evicted = answered < 0;
+    const size = Math.abs(answered);
+    // The addon has kept what did not fit, and copies it to where the next slab begins.
+    if (size > this.slab.room) this.#nextSlab(size);
+    return size;
+  }
+
+  #take(size: number): number {
+    const { at } = this.slab;
+    this.slab.at = at + size;
+    return at;
+  }
+
+  #nextSlab(size: number): void {
+    this.slab = new Slab(Math.max(size, SLAB_BYTES));
+    this.#addon.sharedTableSetOutput(this.#handle, this.slab.bytes);
   }
 }

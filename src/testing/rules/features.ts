@@ -20,6 +20,13 @@ export function features(suite: Suite): void {
       assert.equal(typeof backend.loadSync === 'function', suite.has('synchronous_load'));
     });
 
+    suite.rule('have commitSync if and only if synchronous_commit', async ({ backend }) => {
+      assert.equal(typeof backend.commitSync === 'function', suite.has('synchronous_commit'));
+      if (backend.countSync !== undefined) {
+        assert.ok(suite.has('synchronous_commit') && suite.has('server_side_rebase'));
+      }
+    });
+
     if (!suite.has('server_side_rebase')) {
       suite.rule("without server_side_rebase refuse 'any'", async (s) => {
         await rejectsKind(() => s.write('k', [add('n', 1n)], { expect: 'any' }), 'invalid');

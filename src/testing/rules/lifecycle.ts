@@ -19,6 +19,7 @@ export function lifecycle(suite: Suite): void {
         await rejects(() => s.backend.cleanup(s.now, { records: 1, variables: 1 }), 'closed');
       }
       if (s.has('ordered_scan')) await rejects(() => s.scan(), 'closed');
+      if (s.has('synchronous_commit')) await rejects(async () => s.commitSync([]), 'closed');
       if (s.has('synchronous_load')) await rejects(async () => s.loadSync('k'), 'closed');
     });
 

@@ -74,7 +74,7 @@ export function loading(suite: Suite): void {
 
     suite.rule('gives a snapshot that later commits do not change', async (s) => {
       await s.write('k', [set('x', 'old')]);
-      const before = await s.load('k');
+      const before = await s.loadToKeep('k');
       await s.write('k', [set('x', 'new'), set('y', '1')]);
       await s.write('k', [removeRecord()]);
       const values = [...before.variables].map(([name, { value }]) => [name, value]);

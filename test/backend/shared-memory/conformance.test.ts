@@ -12,6 +12,7 @@ const FEATURES: readonly Feature[] = [
   'server_side_rebase',
   'ordered_scan',
   'synchronous_load',
+  'synchronous_commit',
   'shared_across_threads',
 ];
 
