@@ -29,7 +29,7 @@ export interface Option {
 export interface CommandSpec {
   readonly name: string;
   readonly summary: string;
-  /** Names of the positional arguments; a trailing `?` marks an optional one. */
+  /** Names of the positional arguments; a trailing `?` marks an optional one, a trailing `…` one or more. */
   readonly operands: readonly string[];
   readonly options: Readonly<Record<string, Option>>;
   /** Worked examples and what is good to know, for `--help`. */
@@ -61,10 +61,8 @@ export function parseCommandLine(spec: CommandSpec, argv: readonly string[]): Ar
     if (given !== undefined) parsed.set(name, convert(name, option, given));
   }
   const needed = spec.operands.filter((operand) => !operand.endsWith('?')).length;
-  if (
-    parsed.get('help') !== true &&
-    (positionals.length < needed || positionals.length > spec.operands.length)
-  ) {
+  const most = spec.operands.at(-1)?.endsWith('…') ? Number.POSITIVE_INFINITY : spec.operands.length;
+  if (parsed.get('help') !== true && (positionals.length < needed || positionals.length > most)) {
     throw new UsageError(
       `'wafstate ${spec.name}' takes ${spec.operands.length === 0 ? 'no arguments' : spec.operands.join(' ')}, got ${positionals.length}`,
     );

@@ -21,6 +21,7 @@ import { LIST, list } from './list.js';
 import { LogClockError } from './log-clock.js';
 import { REPLAY, replay } from './replay.js';
 import { STATS, stats } from './stats.js';
+import { TEST, test } from './test.js';
 import { VERIFY, verify } from './verify.js';
 
 const COMMANDS: readonly (readonly [CommandSpec, (args: Arguments) => Promise<number>])[] = [
@@ -34,6 +35,7 @@ const COMMANDS: readonly (readonly [CommandSpec, (args: Arguments) => Promise<nu
   [EXPORT, exportRecords],
   [IMPORT, importRecords],
   [BACKUP, backup],
+  [TEST, test],
   [BENCH, bench],
 ];
 

@@ -115,6 +115,11 @@ export class Transaction {
     return this.#keys.resource;
   }
 
+  /** The time that expiry, decay and deadlines go by, nanoseconds since the epoch. */
+  now(): bigint {
+    return this.#settings.clock.now();
+  }
+
   isBound(collection: Collection): boolean {
     return this.#bindings.isReady(toPersistentSpace(collection, 'isBound'));
   }

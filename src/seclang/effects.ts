@@ -58,6 +58,12 @@ export class Effects {
     }
   }
 
+  /** A variable of tx alone, `undefined` removes it: for what a match captured. */
+  setLocal(name: string, value: string | undefined): void {
+    if (value === undefined) this.#transaction.remove('tx', name);
+    else this.#withinLimits(() => this.#transaction.set('tx', name, toText(value)));
+  }
+
   #bind({ collection, key }: BindAction, resolve: Expand): void {
     const bytes = expand(key, resolve);
     if (bytes === '') {

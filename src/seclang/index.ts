@@ -6,4 +6,9 @@ export {
   compileActions,
   type ResolveMacro,
 } from './action-plan.js';
+export { type CompileRulesOptions, compileRules, loadRules } from './compile-rules.js';
 export { type DiagnosticCounts, type DiagnosticReason, Diagnostics } from './diagnostics.js';
+export type { Decision, Evaluation, RuleMatch } from './evaluation.js';
+export type { RequestFacts, ResponseFacts } from './request.js';
+export type { EngineMode, Phase } from './rule.js';
+export type { RuleSet, RuleWarning } from './rule-set.js';

@@ -20,9 +20,19 @@ export interface Piece {
 }
 
 export function positionAt(piece: Piece, offset: number): Position {
-  let passed = 0;
-  while (passed < piece.breaks.length && (piece.breaks[passed] as number) <= offset) passed++;
-  return { file: piece.file, line: piece.line + passed };
+  return { file: piece.file, line: piece.line + breaksUpTo(piece, offset) };
+}
+
+/** How many of the piece's lines begin at or before `offset`. By bisection: hostile text has millions of lines and words. */
+export function breaksUpTo({ breaks }: Piece, offset: number): number {
+  let low = 0;
+  let high = breaks.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((breaks[middle] as number) <= offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /**

@@ -1,0 +1,15 @@
+import { WafStateError } from '../contract/errors.js';
+import type { Position } from './position.js';
+
+/** A construct of SecLang that is right and not carried out here: an error, or with `unsupported: 'skip'` a warning. */
+export function unsupported(position: Position, construct: string, problem: string): WafStateError {
+  return new WafStateError(
+    'unsupported',
+    `${position.file}:${position.line}: ${problem}; take the rule out, or load with unsupported: 'skip', which leaves it out and warns`,
+    { details: { option: construct } },
+  );
+}
+
+export function isUnsupported(error: unknown): error is WafStateError {
+  return error instanceof WafStateError && error.code === 'unsupported';
+}
