@@ -19,9 +19,9 @@ struct RestoreResult {
   bool conflict = false;
 };
 
-// Restores in one transaction: all or nothing. `records`: u32 length and the record, one after the other. A place
-// is taken by a corrupt record, too, but not by one that is timed out at `now`.
-// kCorrupt: one of them is no record; kMapFull: there is no room for all of them.
+// Restores in one transaction: all or nothing. `records`: u32 length and the record, one after the other. A
+// place is taken by a corrupt record, too, but not by one that is timed out at `now`. kCorrupt: one of them
+// is no record; kMapFull: there is no room for all of them.
 Fault RestoreRecords(Environment& environment, Bytes records, RestoreConflict conflict, std::int64_t now,
                      RestoreResult& result);
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { LmdbBackend } from '../backend/lmdb/lmdb-backend.js';
 import { openLmdb } from '../backend/lmdb/open-lmdb.js';
-import { KeyDigest, secretBytes } from '../collections/key-digest.js';
 import type { LmdbOptions } from '../backend/lmdb/options.js';
+import { KeyDigest, secretBytes } from '../collections/key-digest.js';
 import { type ByteString, decodeText, encodeText, fromBytes } from '../contract/bytes.js';
 import { systemClock } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';

@@ -1,7 +1,7 @@
 import type { DataFile } from './data-file.js';
 import { FreePages } from './free-list.js';
 import { type Damage, FIRST_DATA_PAGE, type Meta, type MetaPair, type Tree } from './meta.js';
-import { type BranchPage, type LeafPage, parsePage } from './page.js';
+import { type BranchPage, COPIED, type LeafPage, parsePage } from './page.js';
 import type { TreeReader } from './tree.js';
 
 const ADVICE = 'restore it from a backup, or save what is readable with `wafstate export`';
@@ -41,7 +41,7 @@ function judgeRoot(reader: TreeReader, tree: Tree, path: boolean): string | 'end
     if (bytes === undefined) return 'end';
     const parsed: BranchPage | LeafPage | string = parsePage(bytes, page, reader);
     if (typeof parsed === 'string') return `its page ${page} ${parsed}`;
-    if (level === 1 && parsed.transaction !== reader.transaction)
+    if (level === 1 && ![reader.transaction, COPIED].includes(parsed.transaction))
       return `its page ${page}, the root of a tree, is of transaction ${parsed.transaction} and not of ${reader.transaction}`;
     if ((parsed.kind === 'leaf') !== (level === tree.depth))
       return `its page ${page} is a ${parsed.kind} at level ${level} of a tree of ${tree.depth} levels`;

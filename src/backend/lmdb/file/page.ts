@@ -55,6 +55,9 @@ export interface OverflowValue {
   readonly bytes: number;
 }
 
+/** LMDB's compacting copy writes pages and references under this transaction, and its meta page under the one that was copied. */
+export const COPIED = 1;
+
 const BRANCH = 1;
 const LEAF = 2;
 const OVERFLOW = 4;
@@ -102,7 +105,9 @@ export function checkOverflow(bytes: Buffer, value: OverflowValue, context: Page
   if (header !== undefined) return header;
   const flags = bytes.readUInt16LE(18);
   if (flags !== OVERFLOW) return `is of kind ${flags} where an overflow page has to be`;
-  if (readU64(bytes, 8) !== value.transaction || bytes.readUInt32LE(20) !== value.pages)
+  const written = readU64(bytes, 8);
+  const related = written === value.transaction || written === COPIED || value.transaction === COPIED;
+  if (!related || bytes.readUInt32LE(20) !== value.pages)
     return 'is not the overflow page that its leaf refers to';
   return undefined;
 }
