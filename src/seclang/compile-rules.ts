@@ -187,7 +187,7 @@ class Compiler {
     } catch (error) {
       if (!this.#skipsUnsupported || !isUnsupported(error)) throw error;
       this.#warn(error.details.option ?? name, position, error.message);
-      if (isRule) this.#leaveOut(words.at(-1));
+      if (isRule) this.#leaveOut(words[key === 'secrule' ? 2 : 0]);
     }
   }
 
@@ -312,11 +312,11 @@ class Compiler {
   }
 
   #rule(words: readonly (Piece | undefined)[], name: string, position: Position): void {
+    const [targets, operator, actionPiece, ...rest] = words;
     if (this.#leavingOut) {
-      this.#leaveOut(words.at(-1));
+      this.#leaveOut(actionPiece);
       return;
     }
-    const [targets, operator, actionPiece, ...rest] = words;
     const isAction = name.toLowerCase() === 'secaction';
     if (rest.length > 0 || (isAction ? actionPiece === undefined : operator === undefined)) {
       throw loadError(

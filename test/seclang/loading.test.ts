@@ -105,6 +105,7 @@ describe("unsupported: 'skip'", () => {
         'SecRule ARGS "x" "id:3,chain"',
         '  SecRule GEO:COUNTRY "y" "setvar:tx.a=1"',
         'SecAction "id:4,phase:1"',
+        'SecRule REMOTE_ADDR "@rbl example.org"',
       ].join('\n'),
       { unsupported: 'skip' },
     );
@@ -113,6 +114,7 @@ describe("unsupported: 'skip'", () => {
       [1, 'SecAuditEngine'],
       [2, '@rbl'],
       [7, 'GEO'],
+      [9, '@rbl'],
     ]);
   });
 
