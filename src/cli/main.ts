@@ -17,6 +17,7 @@ import { DELETE, remove } from './delete.js';
 import { EXPORT, exportRecords } from './export.js';
 import { GET, get } from './get.js';
 import { IMPORT, importRecords } from './import.js';
+import { LINT, lint } from './lint.js';
 import { LIST, list } from './list.js';
 import { LogClockError } from './log-clock.js';
 import { REPLAY, replay } from './replay.js';
@@ -36,6 +37,7 @@ const COMMANDS: readonly (readonly [CommandSpec, (args: Arguments) => Promise<nu
   [IMPORT, importRecords],
   [BACKUP, backup],
   [TEST, test],
+  [LINT, lint],
   [BENCH, bench],
 ];
 

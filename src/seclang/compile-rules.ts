@@ -355,6 +355,7 @@ class Compiler {
           ? actions.transformations
           : [...defaults, ...actions.transformations],
         operator: parsed.operator,
+        operatorName: parsed.name,
         negated: parsed.negated,
       },
       stateActions,

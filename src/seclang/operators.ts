@@ -29,7 +29,7 @@ export function parseOperator(
   text: string,
   position: Position,
   options: OperatorOptions,
-): { operator: Operator; negated: boolean } {
+): { operator: Operator; name: string; negated: boolean } {
   const match = /^\s*(!?)\s*@([A-Za-z0-9_]+)(?:[\t\n\v\f\r ]+([\s\S]*))?$/.exec(text);
   if (match === null) {
     const negated = text.startsWith('!');
@@ -37,13 +37,13 @@ export function parseOperator(
     if (/^\s*@/.test(bare)) {
       throw loadError(position, 'operator', `${quote(text)} is no operator`, 'write @name and its argument');
     }
-    return { operator: compileRx(bare, position, options), negated };
+    return { operator: compileRx(bare, position, options), name: 'rx', negated };
   }
   const name = (match[2] as string).toLowerCase();
   const compile = Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined;
   if (compile === undefined)
     throw unsupported(position, `@${match[2]}`, `there is no operator @${match[2]} here`);
-  return { operator: compile(match[3] ?? '', position, options), negated: match[1] === '!' };
+  return { operator: compile(match[3] ?? '', position, options), name, negated: match[1] === '!' };
 }
 
 function compileRx(pattern: string, position: Position, { regex }: OperatorOptions): Operator {

@@ -43,6 +43,8 @@ export interface Condition {
   readonly targets: readonly Target[];
   readonly transformations: readonly Transformation[];
   readonly operator: Operator;
+  /** Lower case, without the @. */
+  readonly operatorName: string;
   readonly negated: boolean;
 }
 
