@@ -4,6 +4,7 @@
 //
 // Ends with code 1 at the first difference and prints the pair as hex, without what the difference does not
 // need; `--pairs 1 --first N` with the same seed makes that pair again. The tests run a sample of the same.
+// `--corpus DIR` compares on what the fuzzer has kept there instead, such as build/fuzz/corpus.
 
 import { parseArgs } from 'node:util';
 import { runnerImport } from 'vite';
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     pairs: { type: 'string', default: '1000000' },
     first: { type: 'string', default: '0' },
     seed: { type: 'string', default: '1' },
+    corpus: { type: 'string' },
   },
 });
 const pairs = Number(values.pairs);
@@ -26,7 +28,8 @@ if (![pairs, first, seed].every((number) => Number.isSafeInteger(number) && numb
 const root = new URL('..', import.meta.url).pathname;
 const load = async (path) =>
   (await runnerImport(path, { root, configFile: false, logLevel: 'error' })).module;
-const { compare, coverage, describe } = await load('./test/record/differential.ts');
+const { compare, coverage, describe, difference } = await load('./test/record/differential.ts');
+const { corpusPairs } = await load('./test/record/fuzz-input.ts');
 const { typescriptCodec } = await load('./src/record/typescript/codec.ts');
 const { NativeCodec } = await load('./src/record/native-codec.ts');
 const { loadAddon, nativeStatus } = await load('./src/record/addon.ts');
@@ -38,6 +41,19 @@ if (addon === undefined) {
 }
 
 const native = new NativeCodec(addon);
+if (values.corpus !== undefined) {
+  let compared = 0;
+  for (const { file, pair } of corpusPairs(values.corpus)) {
+    const what = difference(native, typescriptCodec, pair);
+    if (what !== undefined) {
+      console.error(`${file}: native and TypeScript differ in ${what}\n${describe(pair)}`);
+      process.exit(1);
+    }
+    compared++;
+  }
+  console.log(`${compared} pairs of ${values.corpus} agree`);
+  process.exit(0);
+}
 const seen = coverage();
 const started = process.hrtime.bigint();
 const seconds = () => Number(process.hrtime.bigint() - started) / 1e9;

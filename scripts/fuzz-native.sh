@@ -2,18 +2,23 @@
 # Fuzzes native/core with libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer. Needs clang with its
 # runtime (Debian: clang and libclang-rt-dev).
 #
-#   scripts/fuzz-native.sh [--seconds N]      default: 60
+#   scripts/fuzz-native.sh [--seconds N | --runs N]      default: 60 seconds
 #
-# What it finds stays in build/fuzz: the corpus goes on growing from run to run, and an input that fails is named
-# crash-*; run build/fuzz/record_fuzz with its path to see it again.
+# It begins with native/test/corpus, the smallest inputs of earlier runs that reach everything they reached. What it finds
+# stays in build/fuzz: the corpus there goes on growing from run to run, and an input that fails is named crash-*; run
+# build/fuzz/record_fuzz with its path to see it again. To renew the one that is kept:
+#
+#   build/fuzz/record_fuzz -set_cover_merge=1 -max_len=700 native/test/corpus build/fuzz/corpus
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-seconds=60
+limit=-max_total_time=60
 if [ "${1:-}" = --seconds ] && [[ ${2:-} =~ ^[1-9][0-9]*$ ]]; then
-  seconds=$2
+  limit=-max_total_time=$2
+elif [ "${1:-}" = --runs ] && [[ ${2:-} =~ ^[1-9][0-9]*$ ]]; then
+  limit=-runs=$2
 elif [ $# -gt 0 ]; then
-  echo 'usage: scripts/fuzz-native.sh [--seconds N]' >&2
+  echo 'usage: scripts/fuzz-native.sh [--seconds N | --runs N]' >&2
   exit 2
 fi
 clangxx=${CLANGXX:-$(command -v clang++ || command -v clang++-14 || true)}
@@ -35,5 +40,5 @@ sanitizers='address,undefined'
 "$out/fuzz_seeds" "$corpus"
 "$clangxx" "${flags[@]}" -fsanitize="fuzzer,$sanitizers" -fno-sanitize-recover=undefined \
   native/test/record_fuzz.cc "${core[@]}" -o "$out/record_fuzz"
-"$out/record_fuzz" "$corpus" -max_total_time="$seconds" -max_len=4096 -print_final_stats=1 \
+"$out/record_fuzz" "$corpus" native/test/corpus "$limit" -max_len=4096 -print_final_stats=1 \
   -artifact_prefix="$out/"
