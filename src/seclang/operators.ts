@@ -101,7 +101,16 @@ function toNumber(value: string): number | bigint {
   return SHORT_NUMBER.test(value) ? Number(value) : parseInteger(value as ByteString);
 }
 
-function compilePhrases(words: readonly string[]): Operator {
+function compilePhrases(words: readonly string[], position: Position, name: string): Operator {
+  const bytes = words.reduce((sum, word) => sum + word.length, 0);
+  if (bytes > MAX_PHRASE_BYTES) {
+    throw loadError(
+      position,
+      name,
+      `${name} has ${bytes} bytes of phrases, the most is ${MAX_PHRASE_BYTES}`,
+      'take some out, or give them to several rules',
+    );
+  }
   const phrases = new PhraseSet(words);
   return {
     run: (value, _, wantsGroups) => {
@@ -110,6 +119,9 @@ function compilePhrases(words: readonly string[]): Operator {
     },
   };
 }
+
+/** Each byte may become a state of 1 KiB. */
+const MAX_PHRASE_BYTES = 65_536;
 
 /** The lines of a file beside the rules, without comments and blanks. */
 function linesOf(argument: string, position: Position, name: string): string[] {
@@ -146,7 +158,7 @@ function compileAddresses(entries: readonly string[], position: Position, name: 
 }
 
 const compilePmFromFile: Compile = (argument, position) =>
-  compilePhrases(linesOf(argument, position, '@pmFromFile'));
+  compilePhrases(linesOf(argument, position, '@pmFromFile'), position, '@pmFromFile');
 const compileIpMatchFromFile: Compile = (argument, position) =>
   compileAddresses(linesOf(argument, position, '@ipMatchFromFile'), position, '@ipMatchFromFile');
 
@@ -154,7 +166,11 @@ const OPERATORS: Readonly<Record<string, Compile>> = {
   rx: compileRx,
   pm: (argument, position) => {
     refuseMacro('@pm', argument, position);
-    return compilePhrases(argument.split(/\s+/).filter((word) => word !== ''));
+    return compilePhrases(
+      argument.split(/\s+/).filter((word) => word !== ''),
+      position,
+      '@pm',
+    );
   },
   pmfromfile: compilePmFromFile,
   pmf: compilePmFromFile,

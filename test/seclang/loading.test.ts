@@ -46,6 +46,7 @@ describe('load errors', () => {
     ['SecRule ARGS "@ipMatch 1.2.3" "id:1"', 'invalid_option', 'no address'],
     ['SecRule ARGS "@ipMatch 1.2.3.4/33" "id:1"', 'invalid_option', 'no address'],
     ['SecRule ARGS "@validateByteRange 1-300" "id:1"', 'invalid_option', 'no range of bytes'],
+    [`SecRule ARGS "@pm ${'a'.repeat(70_000)}"`, 'invalid_option', 'the most is 65536'],
     ['SecRule ARGS "@pmFromFile nowhere.data" "id:1"', 'invalid_option', 'ENOENT'],
     ['SecRule ARGS "@streq %{NOTHING}" "id:1"', 'unsupported', 'no variable'],
     ['SecRule ARGS "@streq %{REMOTE_ADDR.x}" "id:1"', 'invalid_option', 'member'],
@@ -238,10 +239,12 @@ describe('hostile text', () => {
   });
 
   test.each(['a', '"', "'", '\\', '\\"', ' ', '\\\n', 'a \\\n', '|', ',', '%{', '(', '[', '\n'])(
-    '10 MB of %j cost one pass',
+    '10 MB of %j cost bounded work',
     (unit) => {
       const text = unit.repeat(Math.floor(10_000_000 / unit.length));
-      for (const head of ['', 'SecRule ARGS "', 'SecRule ARGS "x" "', 'SecRule ']) {
+      const inOperators =
+        unit === 'a' || unit === '(' ? ['SecRule ARGS "@pm ', 'SecRule ARGS "@rx ', 'SecRule ARGS:/'] : [];
+      for (const head of [...inOperators, '', 'SecRule ARGS "', 'SecRule ARGS "x" "', 'SecRule ']) {
         try {
           compileRules(head + text);
         } catch (error) {
