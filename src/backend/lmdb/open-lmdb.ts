@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { fromBytes } from '../../contract/bytes.js';
 import { WafStateError } from '../../contract/errors.js';
 import { loadAddon, nativeStatus } from '../../record/addon.js';
+import { isFromEarlierBoot } from './boot.js';
 import type { Environment } from './environment.js';
 import { ExitGuard } from './exit-guard.js';
 import { GroupCommit } from './group-commit.js';
@@ -34,7 +35,8 @@ export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
   const resolved = resolveLmdbOptions(options);
   const addon = chooseAddon(resolved);
   const { directory, gate } = preflight(resolved, isOpen);
-  if (resolved.integrity === 'full') await requireIntegrity(directory);
+  const doubtful = resolved.durability === 'relaxed' && !isOpen(directory) && isFromEarlierBoot(directory);
+  if (resolved.integrity === 'full' || doubtful) await requireIntegrity(directory);
   const { mapSize, maxReaders, mode, durability, readOnly } = resolved;
   const implementation = addon === undefined ? 'typescript' : 'native';
   const library = libraryOf(implementation);

@@ -59,7 +59,8 @@ export async function openUnread(
   guarded: Guarded = unguarded,
 ): Promise<OpenedByPackage> {
   const { durability, mapSize, maxReaders, mode } = opening;
-  const gate = attempt('the gate', () => Gate.open(opening.gate, { maxReaders, mode }));
+  // The package makes its first database in a write transaction, so this waits at the gate already.
+  const gate = guarded(() => attempt('the gate', () => Gate.open(opening.gate, { maxReaders, mode })));
   try {
     const data = guarded(() =>
       gate.inside(() =>

@@ -34,6 +34,8 @@ export interface Meta {
   readonly pageSize: number;
   readonly lastPage: number;
   readonly transaction: number;
+  /** Tells the starts of the machine apart; 0 where the system has none. */
+  readonly boot: number;
   readonly freeList: Tree;
   readonly records: Tree;
 }
@@ -157,7 +159,8 @@ function readMeta(page: Buffer, index: number, lastPageOfBoth: number): Meta | D
   if (typeof freeList === 'string') return inMeta(index, `${freeList} of the free pages`);
   const records = readTree(page, RECORDS_OFFSET, 0, lastPageOfBoth);
   if (typeof records === 'string') return inMeta(index, `${records} of the records`);
-  return { index, bytes: page, pageSize, lastPage, transaction, freeList, records };
+  const boot = readU64(page, PAGE_HEADER_BYTES + 136);
+  return { index, bytes: page, pageSize, lastPage, transaction, boot, freeList, records };
 }
 
 /** A string says what is wrong, up to "the tree". */
