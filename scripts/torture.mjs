@@ -7,10 +7,12 @@ import { nativeStatus } from 'wafstate';
 import { KillRounds } from './torture/kill-rounds.js';
 import { cut, record } from './torture/power-cut.js';
 import { Random } from './torture/random.js';
+import { writerDeaths } from './torture/writer-deaths.js';
 
 const HELP = `npm run torture -- [--rounds N] [--native | --typescript] [--durability durable|relaxed]
                    [--seed N] [--directory DIR] [--json]
 npm run torture -- --power-cuts SHARE [--milliseconds N] [and the same options]
+npm run torture -- --writer-deaths N [and the same options]; natively only
 
 Two processes of two writing threads each commit to one LMDB environment. In each round one of them, in some rounds both, is
 killed by SIGKILL: at a random moment, or at a named step of the write path. Then the environment is opened again and every record is
@@ -25,6 +27,8 @@ held against the journal of what was sent and acknowledged.
 
   --power-cuts SHARE   instead of killing, records the writes and syncs of two threads and cuts the power after that share of them,
                    1 = all: what was not synced by then is dropped, kept, reordered and torn in copies, which are opened
+  --writer-deaths N    instead, so many threads that write are terminated, exit, throw or run out of heap, while another thread
+                   and another process write
   --milliseconds N how long they write for that (default 300)
 
 Ends with status 1 where anything was lost, torn or hanging, and names it.
@@ -39,6 +43,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     directory: { type: 'string', default: tmpdir() },
     'power-cuts': { type: 'string' },
+    'writer-deaths': { type: 'string' },
     milliseconds: { type: 'string', default: '300' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -62,6 +67,7 @@ async function killRounds(implementation, durability, rounds, seed) {
     implementation,
     durability,
     cleanupInterval: 0.2,
+    writerTimeout: 10,
     ...(durability === 'relaxed' && { syncInterval: 0.05 }),
   };
   const torture = new KillRounds({ directory, open, random: new Random(seed) });
@@ -107,19 +113,33 @@ async function powerCuts(implementation, durability, share, seed) {
   }
 }
 
-function reportCuts(run) {
+async function deathsOfWriters(durability, deaths, seed) {
+  const directory = realpathSync(mkdtempSync(join(values.directory, 'wafstate-deaths-')));
+  const open = { path: join(directory, 'state'), mapSize: 2 ** 28, implementation: 'native', durability };
+  const begin = performance.now();
+  try {
+    const onProgress = (totals) =>
+      progress(`native ${durability}: ${totals.deaths} of ${deaths} threads died`);
+    const totals = await writerDeaths({ directory, open, random: new Random(seed), deaths, onProgress });
+    progress('');
+    const seconds = Math.round((performance.now() - begin) / 1000);
+    return { implementation: 'native', durability, ...totals, seconds };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function reportFigures(run) {
   const { implementation, durability, seconds, faults, ...figures } = run;
   const text = Object.entries(figures).map(([name, figure]) => `${name} ${JSON.stringify(figure)}`);
-  console.log(
-    `${implementation} ${durability}: power cuts in ${seconds} s: ${text.join(', ')}; ${faults.length} faults`,
-  );
+  console.log(`${implementation} ${durability} in ${seconds} s: ${text.join(', ')}; ${faults.length} faults`);
   for (const fault of faults.slice(0, 50)) console.log(`  FAULT ${fault}`);
 }
 
 function report(run) {
   const { implementation, durability, rounds, seconds, acknowledged, inDoubt, inDoubtApplied, faults } = run;
   console.log(
-    `${implementation} ${durability}: ${rounds} rounds in ${seconds} s, ${acknowledged} commits acknowledged, ${inDoubt} in doubt at a kill, of which ${inDoubtApplied} were applied; ${faults.length} faults`,
+    `${implementation} ${durability}: ${rounds} rounds in ${seconds} s, ${acknowledged} commits acknowledged, ${inDoubt} in doubt at a kill, of which ${inDoubtApplied} were applied; ${run.declaredLost} writers declared lost; ${faults.length} faults`,
   );
   for (const [step, times] of Object.entries(run.kills).sort()) console.log(`  ${step}: ${times}`);
   for (const fault of faults.slice(0, 50)) console.log(`  FAULT ${fault}`);
@@ -129,14 +149,18 @@ if (values.help) process.stdout.write(HELP);
 else {
   const seed = values.seed === undefined ? Date.now() % 2 ** 32 : Number(values.seed);
   const runs = [];
-  for (const implementation of implementations()) {
+  const deaths = values['writer-deaths'];
+  for (const implementation of deaths === undefined ? implementations() : ['native']) {
     for (const durability of values.durability === undefined ? ['durable', 'relaxed'] : [values.durability]) {
-      if (values['power-cuts'] === undefined) {
+      if (deaths !== undefined) {
+        runs.push(await deathsOfWriters(durability, Number(deaths), seed));
+        if (!values.json) reportFigures(runs.at(-1));
+      } else if (values['power-cuts'] === undefined) {
         runs.push(await killRounds(implementation, durability, Number(values.rounds), seed));
         if (!values.json) report(runs.at(-1));
       } else {
         runs.push(await powerCuts(implementation, durability, Number(values['power-cuts']), seed));
-        if (!values.json) reportCuts(runs.at(-1));
+        if (!values.json) reportFigures(runs.at(-1));
       }
     }
   }

@@ -117,8 +117,17 @@ function lay(replay, treat, random, directory) {
   for (const [file, disk] of replay.disks) {
     const path = join(directory, FILES[file]);
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, disk.image(treat(disk.pending, random)));
+    writeFileSync(path, afterRestart(disk.image(treat(disk.pending, random))));
   }
+}
+
+/** liblmdb notes the start of the machine in both meta pages; the next one is another. */
+function afterRestart(image) {
+  for (const page of [0, 4096]) {
+    const at = page + 24 + 136;
+    if (image.length >= at + 8 && image.readUInt32LE(at) !== 0) image.writeUInt8(image[at] ^ 0xff, at);
+  }
+  return image;
 }
 
 /** What is wrong where everything is promised. */

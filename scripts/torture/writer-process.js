@@ -37,6 +37,11 @@ export class WriterProcess {
     return inTime(Promise.race([said, this.ended.then(() => false)]), `a process did not say '${message}'`);
   }
 
+  /** Whether the message has come since the last one was sent. */
+  said(message) {
+    return this.#seen.has(message);
+  }
+
   send(message) {
     for (const answer of ['open', 'paused']) this.#seen.delete(answer);
     // It may be dead already.

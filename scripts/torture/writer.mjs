@@ -45,6 +45,14 @@ function inThread(setup, name, stop) {
   });
 }
 
+/** Ends this thread by itself; 'terminate' is for whoever started it. */
+function end(kind) {
+  if (kind === 'exit') process.exit(1);
+  if (kind === 'throw') throw new Error('thrown to end this thread');
+  const hoard = [];
+  while (kind === 'heap') hoard.push(new Array(10_000).fill(hoard.length));
+}
+
 async function serve(setup) {
   let stop;
   process.on('message', async (message) => {
@@ -55,7 +63,7 @@ async function serve(setup) {
     stop = new Int32Array(new SharedArrayBuffer(4));
     const mine = stop;
     const [own, ...others] = message.names;
-    await Promise.all([
+    const writing = Promise.all([
       write(
         setup,
         own,
@@ -65,6 +73,14 @@ async function serve(setup) {
       ),
       ...others.map((name) => inThread(setup, name, mine)),
     ]);
+    try {
+      await writing;
+    } catch (error) {
+      // Errors of threads have lost their code.
+      if (!error.message.includes('writerTimeout')) throw error;
+      process.send('lost', () => process.exit(1));
+      return;
+    }
     process.send('paused');
   });
   process.on('disconnect', () => process.exit(0));
@@ -73,12 +89,15 @@ async function serve(setup) {
 
 if (isMainThread) await serve(JSON.parse(process.argv[2]));
 else {
-  const { setup, name, stop } = workerData;
+  const { setup, name, stop, death } = workerData;
   await write(
     setup,
     name,
     () => Atomics.load(stop, 0) === 1,
     undefined,
-    () => parentPort.unref(),
+    () => {
+      parentPort.postMessage('open');
+      if (death !== undefined) setTimeout(() => end(death.kind), death.after);
+    },
   );
 }

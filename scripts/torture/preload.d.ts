@@ -1,0 +1,1 @@
+export function preloadLibrary(name: 'step-killer' | 'write-recorder'): string | undefined;
