@@ -5,5 +5,6 @@ export class WriterProcess {
   );
   says(message: 'ready' | 'open' | 'paused'): Promise<boolean>;
   send(message: 'pause' | { readonly type: 'write'; readonly names: readonly string[] }): void;
+  readonly ended: Promise<unknown>;
   kill(): void;
 }

@@ -52,7 +52,10 @@ describe.each(IMPLEMENTATIONS)('a stopped process that holds the gate, %s', (imp
       },
     );
   });
-  afterAll(() => stopped.kill());
+  afterAll(async () => {
+    stopped.kill();
+    await stopped.ended;
+  });
 
   it('costs the others their writer and nothing else, in bounded time', async () => {
     const backend = await openLmdb(open);
