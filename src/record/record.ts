@@ -12,10 +12,11 @@ export interface StoredRecord {
   readonly variables: ReadonlyMap<ByteString, Variable>;
 }
 
-/** What `apply` leaves: the record's new bytes (`undefined` = none), and the answer for the reply. */
+/** What `apply` leaves. */
 export interface Applied {
+  /** The record as the last request that was applied leaves it. `undefined`: removed, or none was applied. */
   readonly record: Uint8Array | undefined;
-  /** One answer in the reply grammar, applied or refused. */
+  /** One answer a request in the reply grammar, applied or refused. */
   readonly answer: Uint8Array;
 }
 
@@ -29,8 +30,9 @@ export interface RecordCodec {
   /** REQUIRES: fields in their ranges, names in order. Throws `corrupt_data` where the result would be no record. */
   encode(record: StoredRecord): Uint8Array;
   /**
-   * One request with exactly one write (docs/format.md, Batch) on one record. Never throws for what the bytes hold: malformed
-   * requests and corrupt records are answers.
+   * Requests with exactly one write each (docs/format.md, Batch) on one record, one after the other as in a batch; the
+   * first gets `revision`, the next the one after it. At least one: no bytes are a malformed one. Never throws for what the
+   * bytes hold: malformed requests and corrupt records are answers.
    */
-  apply(existing: Uint8Array | undefined, request: Uint8Array, revision: number): Applied;
+  apply(existing: Uint8Array | undefined, requests: Uint8Array, revision: number): Applied;
 }

@@ -2,6 +2,7 @@ import type { Expectation, RecordWrite } from '../contract/backend.js';
 import type { ByteString } from '../contract/bytes.js';
 import type { Mutation } from '../contract/mutation.js';
 import type { RecordLimits } from './apply.js';
+import { hasUpperCase } from './byte-ranges.js';
 import { asBuffer } from './byte-writer.js';
 import { isSpace, MAX_KEY_BYTES } from './key.js';
 import {
@@ -213,10 +214,7 @@ export class RequestReader {
     const operands = name + view.getUint16(at + 2, true);
     if (operands > end) return -1;
     if ((operands === name) !== operation >= Operation.timeout) return -1;
-    for (let i = name; i < operands; i++) {
-      const byte = view.getUint8(i);
-      if (byte >= 0x41 && byte <= 0x5a) return -1;
-    }
+    if (hasUpperCase(view, name, operands)) return -1;
     if (operation === Operation.set && operands + 4 > end) return -1;
     const next = operands + operandBytes(view, at, operands);
     if (next > end) return -1;

@@ -1,19 +1,21 @@
 import { isExpired } from '../../contract/variable.js';
 import { applyToDamaged, applyWrite, type Plan, type Touch } from '../apply.js';
+import { equalRanges } from '../byte-ranges.js';
 import { Corruption } from '../corruption.js';
 import { Expect, Operation, WRITE_HEADER_BYTES } from '../request.js';
 import type { RequestReader } from '../request-reader.js';
 import { NO_MUTATION, type Refusal, Status } from '../status.js';
-import { patch } from './patch.js';
+import { Patcher } from './patcher.js';
 import { RecordWriter } from './record-writer.js';
 import type { ReplyWriter } from './reply-writer.js';
-import { compareRanges, RecordScan } from './scan.js';
+import { RecordScan } from './scan.js';
 
 /** Applies one write to a record's bytes; keeps its working memory from call to call. */
 export class Applier {
   /** The new record of the last write that was applied; `undefined` = removed. */
   record: Buffer | undefined;
   readonly #scan = new RecordScan();
+  readonly #patcher = new Patcher();
   readonly #writer = new RecordWriter();
   /** Where the touched variables begin in the new record, by the mutation that touched each first; 0 = nowhere. */
   readonly #places: number[] = [];
@@ -36,7 +38,7 @@ export class Applier {
     }
     const usedUp = revision > Number.MAX_SAFE_INTEGER;
     if (existing !== undefined && !damaged && !usedUp) {
-      this.record = patch(this.#scan, request, index, revision, reply);
+      this.record = this.#patcher.patch(this.#scan, request, index, revision, reply);
       if (this.record !== undefined) return undefined;
     }
     const write = request.operation(index);
@@ -68,7 +70,7 @@ export class Applier {
       request.view.getUint8(start) === scan.space &&
       request.view.getUint8(start + 1) === scan.applicationIdLength &&
       length === scan.applicationIdLength + scan.keyLength &&
-      compareRanges(scan.view, scan.names, length, request.view, start + WRITE_HEADER_BYTES, length) === 0;
+      equalRanges(scan.view, scan.names, request.view, start + WRITE_HEADER_BYTES, length);
     return same ? Corruption.none : Corruption.otherName;
   }
 

@@ -4,11 +4,13 @@ import { Corruption } from '../corruption.js';
 import type { Applied, RecordCodec, StoredRecord } from '../record.js';
 import { corruptRecord } from '../refusal.js';
 import { RequestReader } from '../request-reader.js';
-import { NO_MUTATION, Status } from '../status.js';
+import { NO_MUTATION, type Refusal, Status } from '../status.js';
 import { Applier } from './applier.js';
 import { RecordWriter } from './record-writer.js';
 import { ReplyWriter } from './reply-writer.js';
 import { RecordScan } from './scan.js';
+
+const MALFORMED: Refusal = { status: Status.malformed, write: 0, mutation: NO_MUTATION, limit: 0, actual: 0 };
 
 /** Records in TypeScript: the same bytes as native/core, at the speed that JavaScript has. */
 class TypeScriptCodec implements RecordCodec {
@@ -66,22 +68,34 @@ class TypeScriptCodec implements RecordCodec {
     return bytes;
   }
 
-  apply(existing: Uint8Array | undefined, request: Uint8Array, revision: number): Applied {
+  apply(existing: Uint8Array | undefined, requests: Uint8Array, revision: number): Applied {
+    const reader = this.#request;
+    reader.open(requests);
+    this.#reply.clear();
+    let current = existing;
+    let record: Uint8Array | undefined;
+    let start = 0;
+    let next = revision;
+    do {
+      const end = reader.endOf(start);
+      if (this.#applyOne(current, start, end, next++)) current = record = this.#applier.record;
+      start = end;
+    } while (start < requests.byteLength);
+    return { record, answer: this.#reply.copy() };
+  }
+
+  /** Whether the request was applied. Its answer is written either way. */
+  #applyOne(existing: Uint8Array | undefined, start: number, end: number, revision: number): boolean {
     const reply = this.#reply;
     const reader = this.#request;
-    reader.open(request);
-    reply.clear();
     reply.beginAnswer();
     const refusal =
-      reader.read(0, request.byteLength) && reader.writes === 1
+      reader.read(start, end) && reader.writes === 1
         ? this.#applier.apply(existing, reader, 0, revision, reply)
-        : ({ status: Status.malformed, write: 0, mutation: NO_MUTATION, limit: 0, actual: 0 } as const);
-    if (refusal !== undefined) {
-      reply.refuse(refusal);
-      return { record: undefined, answer: reply.copy() };
-    }
-    reply.finishAnswer();
-    return { record: this.#applier.record, answer: reply.copy() };
+        : MALFORMED;
+    if (refusal === undefined) reply.finishAnswer();
+    else reply.refuse(refusal);
+    return refusal === undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ByteString } from '../../contract/bytes.js';
 import type { RecordFacts, Variable } from '../../contract/snapshot.js';
 import type { RecordView } from '../apply.js';
+import { compareRanges, equalRanges, hasUpperCase } from '../byte-ranges.js';
 import { asBuffer } from '../byte-writer.js';
 import { Corruption } from '../corruption.js';
 import { isSpace, MAX_KEY_BYTES } from '../key.js';
@@ -171,8 +172,15 @@ export class RecordScan implements RecordView {
     return ~low;
   }
 
-  /** The index of the variable whose name lies in `view`, or -1. */
-  find(view: DataView, start: number, length: number): number {
+  /** The index of the variable whose name lies in `view`, or -1. Costs one comparison where it is `guess`. */
+  find(view: DataView, start: number, length: number, guess: number): number {
+    if (
+      guess < this.count &&
+      this.nameLength(guess) === length &&
+      equalRanges(this.view, this.variableStart(guess) + VARIABLE_HEADER_BYTES, view, start, length)
+    ) {
+      return guess;
+    }
     let low = 0;
     let high = this.count - 1;
     while (low <= high) {
@@ -288,23 +296,6 @@ export function isTimedOutAt(scan: RecordScan, nowHigh: number, nowLow: number):
   return isAtMost(high, low >>> 0, nowHigh, nowLow);
 }
 
-/** Byte order of two ranges, as memcmp and then by length. */
-export function compareRanges(
-  a: DataView,
-  aStart: number,
-  aLength: number,
-  b: DataView,
-  bStart: number,
-  bLength: number,
-): number {
-  const shared = Math.min(aLength, bLength);
-  for (let i = 0; i < shared; i++) {
-    const difference = a.getUint8(aStart + i) - b.getUint8(bStart + i);
-    if (difference !== 0) return difference;
-  }
-  return aLength - bLength;
-}
-
 function compareText(view: DataView, start: number, length: number, text: ByteString): number {
   const shared = Math.min(length, text.length);
   for (let i = 0; i < shared; i++) {
@@ -312,12 +303,4 @@ function compareText(view: DataView, start: number, length: number, text: ByteSt
     if (difference !== 0) return difference;
   }
   return length - text.length;
-}
-
-export function hasUpperCase(view: DataView, from: number, to: number): boolean {
-  for (let i = from; i < to; i++) {
-    const byte = view.getUint8(i);
-    if (byte >= 0x41 && byte <= 0x5a) return true;
-  }
-  return false;
 }
