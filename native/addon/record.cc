@@ -15,14 +15,16 @@ namespace {
 struct ApplyState {
   Applier applier;
   Request request;
+  // What one request makes of the record, and what those applied so far have left.
   Buffer record;
+  Buffer applied;
   Buffer answer;
 };
 
-// Whether there is a record, its bytes being in `state.record`; the answer is in `state.answer`.
+// Appends the answer to `state.answer`. Whether the request was applied, the record being in `state.record`:
+// empty where it was removed.
 bool ApplyOne(ApplyState& state, std::optional<Bytes> existing, Bytes request, std::uint64_t revision) {
   state.record.clear();
-  state.answer.clear();
   ReplyWriter reply(state.answer);
   reply.BeginAnswer();
   Refusal refusal{.status = Status::kMalformed};
@@ -35,10 +37,28 @@ bool ApplyOne(ApplyState& state, std::optional<Bytes> existing, Bytes request, s
     return false;
   }
   reply.FinishAnswer();
-  return !state.record.empty();
+  return true;
 }
 
-// (existing: Uint8Array | undefined, request: Uint8Array, revision: number)
+// Whether any request was applied, the record that the last of them left being in `state.applied`.
+bool ApplyAll(ApplyState& state, std::optional<Bytes> existing, Bytes requests, std::uint64_t revision) {
+  state.answer.clear();
+  bool applied = false;
+  BatchReader reader(requests);
+  Bytes request;
+  // No bytes at all are one malformed request.
+  bool more = reader.Next(request) || requests.empty();
+  for (; more; more = reader.Next(request), ++revision) {
+    if (!ApplyOne(state, existing, request, revision)) continue;
+    applied = true;
+    state.applied.swap(state.record);
+    existing.reset();
+    if (!state.applied.empty()) existing = Bytes(state.applied);
+  }
+  return applied;
+}
+
+// (existing: Uint8Array | undefined, requests: Uint8Array, revision: number)
 //     -> {record: Uint8Array | undefined, answer: Uint8Array}
 Napi::Value RecordApply(const Napi::CallbackInfo& info, ApplyState& state) {
   const Napi::Env env = info.Env();
@@ -47,15 +67,17 @@ Napi::Value RecordApply(const Napi::CallbackInfo& info, ApplyState& state) {
     existing = BytesArgument(info, 0, "existing");
     if (!existing) return {};
   }
-  const std::optional<Bytes> request = BytesArgument(info, 1, "request");
-  if (!request) return {};
+  const std::optional<Bytes> requests = BytesArgument(info, 1, "requests");
+  if (!requests) return {};
   const std::optional<std::uint64_t> revision = IntegerArgument(info, 2, "revision");
   if (!revision) return {};
 
-  const bool has_record = ApplyOne(state, existing, *request, *revision);
+  const bool has_record = ApplyAll(state, existing, *requests, *revision) && !state.applied.empty();
   Napi::Object result = Napi::Object::New(env);
   Napi::Value record = env.Undefined();
-  if (has_record) record = Napi::Buffer<std::uint8_t>::Copy(env, state.record.data(), state.record.size());
+  if (has_record) {
+    record = Napi::Buffer<std::uint8_t>::Copy(env, state.applied.data(), state.applied.size());
+  }
   result.Set("record", record);
   result.Set("answer", Napi::Buffer<std::uint8_t>::Copy(env, state.answer.data(), state.answer.size()));
   return result;

@@ -21,6 +21,7 @@ bool IsOfRecord(const Mutation& mutation) {
 
 Refusal Applier::Apply(std::optional<Bytes> existing, const Request& request, const Write& write,
                        std::uint64_t revision, Buffer& record, ReplyWriter& reply) {
+  if (existing && patcher_.Patch(*existing, request, write, revision, record, reply)) return {};
   const std::span<const Mutation> mutations = request.mutations(write);
   now_ = request.now();
   new_timeout_ = write.timeout;
@@ -136,10 +137,7 @@ Corruption Applier::ReadExisting(Bytes existing, const RecordName& name) {
   for (; slot != slots_.end(); ++slot)
     slot->offset = offset;
   if (cursor.corruption() != Corruption::kNone) return cursor.corruption();
-  const RecordName& stored = view.name();
-  const bool is_same = stored.space == name.space && Equal(stored.application_id, name.application_id) &&
-                       Equal(stored.key, name.key);
-  return is_same ? Corruption::kNone : Corruption::kOtherName;
+  return IsSame(view.name(), name) ? Corruption::kNone : Corruption::kOtherName;
 }
 
 void Applier::BeginRecord(Stamp ended_at) {

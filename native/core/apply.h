@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/patcher.h"
 #include "core/record.h"
 #include "core/reply.h"
 #include "core/request.h"
@@ -13,13 +14,13 @@ namespace wafstate {
 
 // Keeps its working memory from call to call; one a thread.
 //
-// How it works, for V variables and M mutations in O(V + M log M), whatever their order and names: the
+// Counters go through the patcher. How the rest works, for V variables and M mutations in O(V + M log M), whatever their order and names: the
 // mutations are sorted by name into slots, one a distinct name. One walk checks the existing record and lays
 // its variables into the slots they belong to. The mutations then run in their own order, each on its slot.
 // At the end everything between two slots is copied as the run of bytes that it is.
 class Applier {
  public:
-  explicit Applier(Seal seal = Seal::kChecksum) : seal_(seal) {}
+  explicit Applier(Seal seal = Seal::kChecksum) : seal_(seal), patcher_(seal) {}
 
   // Appends the new record to `record` (nothing where it ends removed) and the write's result to `reply`.
   // Where the refusal's status is not kApplied, `record` is as it was and the refusal's `write` is left at 0.
@@ -69,6 +70,8 @@ class Applier {
   void WriteResult(bool existed, std::uint64_t revision, ReplyWriter& reply) const;
 
   Seal seal_;
+  Patcher patcher_;
+
   std::vector<Slot> slots_;             // in byte order of their names
   std::vector<std::uint32_t> by_name_;  // mutations of variables
   std::vector<std::uint32_t> slot_of_;  // by mutation; 0 where it is one of the record

@@ -74,16 +74,6 @@ std::size_t DecimalBytes(std::int64_t value) {
   return bytes;
 }
 
-std::optional<std::int64_t> CheckedAdd(std::int64_t a, std::int64_t b) {
-  if (b >= 0 ? a > kMax - b : a < kMin - b) return std::nullopt;
-  return a + b;
-}
-
-std::optional<std::int64_t> CheckedSubtract(std::int64_t a, std::int64_t b) {
-  if (b >= 0 ? a < kMin + b : a > kMax + b) return std::nullopt;
-  return a - b;
-}
-
 std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
   return CheckedAdd(a, b).value_or(b > 0 ? kMax : kMin);
 }

@@ -36,8 +36,14 @@ class Decimal {
 [[nodiscard]] std::size_t DecimalBytes(std::int64_t value);
 
 // nullopt where the result is no signed 64-bit integer.
-[[nodiscard]] std::optional<std::int64_t> CheckedAdd(std::int64_t a, std::int64_t b);
-[[nodiscard]] std::optional<std::int64_t> CheckedSubtract(std::int64_t a, std::int64_t b);
+[[nodiscard]] inline std::optional<std::int64_t> CheckedAdd(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::nullopt : std::optional(sum);
+}
+[[nodiscard]] inline std::optional<std::int64_t> CheckedSubtract(std::int64_t a, std::int64_t b) {
+  std::int64_t difference = 0;
+  return __builtin_sub_overflow(a, b, &difference) ? std::nullopt : std::optional(difference);
+}
 
 // Held at the bounds of 64 bits: a time beyond them is as good as the bound.
 [[nodiscard]] std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b);

@@ -187,4 +187,15 @@ void SealRecord(Buffer& buffer, std::size_t start) {
   Append(buffer, Checksum(Bytes(buffer).subspan(start)));
 }
 
+void UpdateRecord(std::span<std::uint8_t> record, std::uint64_t revision, std::int64_t now, Seal seal) {
+  std::uint8_t* const header = record.data();
+  Store(header + kRevisionAt, revision);
+  Store(header + kUpdatedAt, std::max(Load<std::int64_t>(header + kUpdatedAt), now));
+  const auto counts = Load<std::uint64_t>(header + kUpdateCountAt);
+  if ((counts & kMaxUpdateCount) < kMaxUpdateCount) Store(header + kUpdateCountAt, counts + 1);
+  if (seal == Seal::kNone) return;
+  const std::span<std::uint8_t> content = record.first(record.size() - kChecksumBytes);
+  Store(content.data() + content.size(), Checksum(content));
+}
+
 }  // namespace wafstate

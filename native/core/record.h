@@ -86,6 +86,10 @@ struct RecordName {
   Bytes key;
 };
 
+[[nodiscard]] inline bool IsSame(const RecordName& a, const RecordName& b) {
+  return a.space == b.space && Equal(a.application_id, b.application_id) && Equal(a.key, b.key);
+}
+
 // Nanoseconds, since the epoch where they are times.
 struct RecordFacts {
   std::int64_t created = 0;
@@ -169,5 +173,9 @@ class RecordWriter {
 
 // Appends its checksum to the record that begins at `start` and has none yet.
 void SealRecord(Buffer& buffer, std::size_t start);
+
+// Brings a record whose values were changed in place up to date: revision, time, count and seal.
+// REQUIRES: but for the seal it is a record.
+void UpdateRecord(std::span<std::uint8_t> record, std::uint64_t revision, std::int64_t now, Seal seal);
 
 }  // namespace wafstate

@@ -10,7 +10,6 @@ constexpr std::size_t kAnswerHeaderBytes = 8;
 constexpr std::size_t kExistedAt = 8;
 constexpr std::size_t kTouchedAt = 10;
 constexpr std::size_t kResultHeaderBytes = 12;
-constexpr std::uint8_t kHasDeadline = 4;
 
 }  // namespace
 
@@ -28,28 +27,11 @@ void ReplyWriter::BeginWrite(bool existed) {
 }
 
 void ReplyWriter::AddTouched(std::uint16_t mutation, const Variable& variable) {
-  std::uint8_t fields[20];
-  Store(fields, mutation);
-  fields[2] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(variable.kind) |
-                                        (variable.has_deadline ? kHasDeadline : 0));
-  fields[3] = 0;
-  std::size_t size = 4;
-  const auto put = [&fields, &size](auto value) {
-    Store(fields + size, value);
-    size += sizeof value;
-  };
-  if (variable.has_deadline) put(variable.deadline);
-  if (variable.kind == ValueKind::kInteger) put(variable.integer);
-  if (variable.kind == ValueKind::kBytes) put(static_cast<std::uint32_t>(variable.bytes.size()));
-  Append(buffer_, Bytes(fields).first(size));
-  Append(buffer_, variable.bytes);
-  ++touched_;
+  EndTouched(WriteTouched(BeginTouched(kMaxTouchedBytes + variable.bytes.size()), mutation, variable), 1);
 }
 
 void ReplyWriter::AddHidden(std::uint16_t mutation) {
-  Append(buffer_, mutation);
-  Append(buffer_, std::uint16_t{0});
-  ++touched_;
+  EndTouched(WriteHidden(BeginTouched(kTouchedHeaderBytes), mutation), 1);
 }
 
 void ReplyWriter::EndWrite(std::uint64_t revision) {

@@ -7,6 +7,7 @@
 //   value   := mutation:u16 tag:u8 0:u8 [deadline:i64] (integer:i64 | length:u32 bytes)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/record.h"
@@ -41,6 +42,39 @@ struct Refusal {
   std::uint64_t actual = 0;
 };
 
+constexpr std::size_t kTouchedHeaderBytes = 4;
+
+// Bytes of a touched variable at most, beside those of its value.
+constexpr std::size_t kMaxTouchedBytes = kTouchedHeaderBytes + 16;
+
+// Write one touched variable and return where it ends. REQUIRES: room for it.
+[[nodiscard]] inline std::uint8_t* WriteTouched(std::uint8_t* at, std::uint16_t mutation,
+                                                const Variable& variable) {
+  constexpr std::uint8_t kHasDeadline = 4;
+  Store(at, mutation);
+  at[2] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(variable.kind) |
+                                    (variable.has_deadline ? kHasDeadline : 0));
+  at[3] = 0;
+  at += kTouchedHeaderBytes;
+  if (variable.has_deadline) {
+    Store(at, variable.deadline);
+    at += sizeof variable.deadline;
+  }
+  if (variable.kind == ValueKind::kInteger) {
+    Store(at, variable.integer);
+    at += sizeof variable.integer;
+  } else if (variable.kind == ValueKind::kBytes) {
+    Store(at, static_cast<std::uint32_t>(variable.bytes.size()));
+    at = std::copy(variable.bytes.begin(), variable.bytes.end(), at + sizeof(std::uint32_t));
+  }
+  return at;
+}
+[[nodiscard]] inline std::uint8_t* WriteHidden(std::uint8_t* at, std::uint16_t mutation) {
+  Store(at, mutation);
+  Store(at + 2, std::uint16_t{0});
+  return at + kTouchedHeaderBytes;
+}
+
 // Appends answers to a buffer. An answer is begun, filled and then either finished or replaced by a refusal,
 // so that a request which fails at its last write leaves nothing of its first in the reply.
 class ReplyWriter {
@@ -53,6 +87,12 @@ class ReplyWriter {
   // A touched variable that is visible, and one that is not. `mutation` is the first that touched it.
   void AddTouched(std::uint16_t mutation, const Variable& variable);
   void AddHidden(std::uint16_t mutation);
+  // For many at once: room for `most` bytes, filled by WriteTouched and WriteHidden, then cut off at `end`.
+  [[nodiscard]] std::uint8_t* BeginTouched(std::size_t most) { return Extend(buffer_, most); }
+  void EndTouched(const std::uint8_t* end, std::size_t count) {
+    buffer_.resize(static_cast<std::size_t>(end - buffer_.data()));
+    touched_ = static_cast<std::uint16_t>(touched_ + count);
+  }
   // `revision` 0: the record was removed.
   void EndWrite(std::uint64_t revision);
   void FinishAnswer();

@@ -5,6 +5,7 @@ namespace wafstate {
 namespace {
 
 constexpr std::size_t kRequestHeaderBytes = 20;
+constexpr std::size_t kMutationHeaderBytes = 4;
 constexpr std::uint8_t kHasTimeout = 1;
 constexpr std::uint8_t kOnlyIfNone = 1;
 
@@ -69,18 +70,15 @@ bool Request::ParseWrite(ByteReader& reader) {
 }
 
 bool Request::ParseMutation(ByteReader& reader) {
-  std::uint8_t operation = 0;
-  std::uint8_t flags = 0;
-  std::uint16_t name_size = 0;
-  Mutation mutation;
-  if (!reader.Read(operation) || !reader.Read(flags) || !reader.Read(name_size) ||
-      !reader.Read(name_size, mutation.name)) {
-    return false;
-  }
-  mutation.operation = static_cast<Operation>(operation);
+  Bytes header;
+  if (!reader.Read(kMutationHeaderBytes, header)) return false;
+  const std::uint8_t flags = header[1];
+  Mutation& mutation = mutations_.emplace_back();
+  if (!reader.Read(Load<std::uint16_t>(header.data() + 2), mutation.name)) return false;
+  mutation.operation = static_cast<Operation>(header[0]);
   const bool of_record =
       mutation.operation == Operation::kTimeout || mutation.operation == Operation::kRemoveRecord;
-  if (of_record != (name_size == 0) || HasUpperCase(mutation.name)) return false;
+  if (of_record != mutation.name.empty() || HasUpperCase(mutation.name)) return false;
   if (flags != 0 && (mutation.operation != Operation::kExpire || flags != kOnlyIfNone)) return false;
 
   switch (mutation.operation) {
@@ -111,7 +109,6 @@ bool Request::ParseMutation(ByteReader& reader) {
     default:
       return false;
   }
-  mutations_.push_back(mutation);
   return true;
 }
 

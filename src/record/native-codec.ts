@@ -6,7 +6,7 @@ import { corruptRecord } from './refusal.js';
 
 /** What the addon offers a record: the functions of native/addon/record.cc, exactly as they are called. */
 export interface RecordAddon {
-  recordApply(existing: Uint8Array | undefined, request: Uint8Array, revision: number): Applied;
+  recordApply(existing: Uint8Array | undefined, requests: Uint8Array, revision: number): Applied;
   /** A number is the reason of corruption. */
   recordDecode(bytes: Uint8Array): FlatRecord | number;
   recordEncode(record: FlatRecord): Uint8Array | number;
@@ -77,7 +77,7 @@ export class NativeCodec implements RecordCodec {
     return bytes;
   }
 
-  apply(existing: Uint8Array | undefined, request: Uint8Array, revision: number): Applied {
-    return this.#addon.recordApply(existing, request, revision);
+  apply(existing: Uint8Array | undefined, requests: Uint8Array, revision: number): Applied {
+    return this.#addon.recordApply(existing, requests, revision);
   }
 }
