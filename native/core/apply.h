@@ -14,10 +14,11 @@ namespace wafstate {
 
 // Keeps its working memory from call to call; one a thread.
 //
-// Counters go through the patcher. How the rest works, for V variables and M mutations in O(V + M log M), whatever their order and names: the
-// mutations are sorted by name into slots, one a distinct name. One walk checks the existing record and lays
-// its variables into the slots they belong to. The mutations then run in their own order, each on its slot.
-// At the end everything between two slots is copied as the run of bytes that it is.
+// Counters go through the patcher. How the rest works, for V variables and M mutations in O(V + M log M),
+// whatever their order and names: the mutations are sorted by name into slots, one a distinct name. One walk
+// checks the existing record and lays its variables into the slots they belong to. The mutations then run in
+// their own order, each on its slot. At the end everything between two slots is copied as the run of bytes
+// that it is.
 class Applier {
  public:
   explicit Applier(Seal seal = Seal::kChecksum) : seal_(seal), patcher_(seal) {}

@@ -32,8 +32,7 @@ bool Patcher::Patch(Bytes existing, const Request& request, const Write& write, 
 
   const std::size_t start = record.size();
   Append(record, existing);
-  std::uint8_t* const variables =
-      record.data() + start + (view.variable_bytes().data() - existing.data());
+  std::uint8_t* const variables = record.data() + start + (view.variable_bytes().data() - existing.data());
   if (!Change(mutations, request.now(), variables)) {
     record.resize(start);
     return false;
@@ -52,13 +51,14 @@ bool Patcher::ReadPlaces(const RecordView& view, std::size_t size_limit) {
   for (Variable variable; cursor.Next(variable);) {
     const bool is_integer = variable.kind == ValueKind::kInteger;
     size += variable.name.size() + (is_integer ? kMaxDecimalBytes : variable.bytes.size());
-    places_.push_back({.name = variable.name,
-                       .bytes = variable.bytes,
-                       .deadline = static_cast<std::uint32_t>(variable.name.data() + variable.name.size() - base),
-                       // The last thing of its variable.
-                       .integer = static_cast<std::uint32_t>(cursor.offset() - sizeof(std::int64_t)),
-                       .kind = variable.kind,
-                       .has_deadline = variable.has_deadline});
+    places_.push_back(
+        {.name = variable.name,
+         .bytes = variable.bytes,
+         .deadline = static_cast<std::uint32_t>(variable.name.data() + variable.name.size() - base),
+         // The last thing of its variable.
+         .integer = static_cast<std::uint32_t>(cursor.offset() - sizeof(std::int64_t)),
+         .kind = variable.kind,
+         .has_deadline = variable.has_deadline});
   }
   return cursor.corruption() == Corruption::kNone && size <= size_limit;
 }

@@ -1,6 +1,7 @@
-// The hot path of counters in records that come from a store and have to be checked: a write that only adds to
-// integers and moves deadlines, where both are there already, changes no length. The record is copied, patched
-// in place and sealed anew. Records that are known to be sound are changed where they lie: core/record_patch.h.
+// The hot path of counters in records that come from a store and have to be checked: a write that only adds
+// to integers and moves deadlines, where both are there already, changes no length. The record is copied,
+// patched in place and sealed anew. Records that are known to be sound are changed where they lie:
+// core/record_patch.h.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,13 @@ export function compareRanges(
 }
 
 /** Whether two ranges of one length hold the same bytes. */
-export function equalRanges(a: DataView, aStart: number, b: DataView, bStart: number, length: number): boolean {
+export function equalRanges(
+  a: DataView,
+  aStart: number,
+  b: DataView,
+  bStart: number,
+  length: number,
+): boolean {
   let i = 0;
   for (; i + 4 <= length; i += 4) if (a.getInt32(aStart + i) !== b.getInt32(bStart + i)) return false;
   for (; i < length; i++) if (a.getUint8(aStart + i) !== b.getUint8(bStart + i)) return false;

@@ -64,7 +64,8 @@ export class Patcher {
       const found = scan.find(from, name, operands - name, this.#guesses[mutation] as number);
       if (found < 0) return undefined;
       this.#guesses[mutation] = found;
-      if (!change(view, scan.variableStart(found) + shift, from, at, operands, nowHigh, nowLow)) return undefined;
+      if (!change(view, scan.variableStart(found) + shift, from, at, operands, nowHigh, nowLow))
+        return undefined;
       count = this.#touch(found, mutation, count);
       at = operands + 8;
     }
