@@ -14,7 +14,7 @@ using namespace wafstate::test;
 
 constexpr std::int64_t kNow = 1'700'000'000 * kSecond;
 constexpr int kThreads = 8;
-constexpr int kIncrements = 2000;
+constexpr std::int64_t kIncrements = 2000;
 
 std::int64_t Counter(SharedTable& table, std::string_view key) {
   Buffer record;
@@ -30,6 +30,7 @@ TEST_CASE(NoIncrementIsLost) {
   SharedTable table({.max_bytes = 8 << 20, .max_records = 8192, .evicts = true}, {.first = 3, .second = 4});
   std::atomic<int> failures{0};
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&table, &failures, t] {
       TableSession session;
@@ -69,13 +70,14 @@ TEST_CASE(NoIncrementIsLost) {
     thread.join();
   CHECK(failures == 0);
   CHECK(Counter(table, "a") == kThreads * kIncrements);
-  CHECK(Counter(table, "b") == 2 * kThreads * kIncrements);
+  CHECK(Counter(table, "b") == kThreads * kIncrements * 2);
   CHECK(table.Stats().records <= 8192);
   CHECK(table.Stats().bytes <= 8 << 20);
 }
 
 TEST_CASE(OneTableWhoeverOpensItFirst) {
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   std::array<SharedTable*, kThreads> tables{};
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&tables, t] {
