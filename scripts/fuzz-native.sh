@@ -31,7 +31,7 @@ out=build/fuzz
 corpus=$out/corpus
 mkdir -p "$corpus"
 core=()
-for name in apply batch_executor checksum integer record record_key reply request sweep; do
+for name in apply batch_executor checksum integer patcher record record_key reply request sweep; do
   core+=("native/core/$name.cc")
 done
 flags=(-std=c++20 -fno-exceptions -fno-rtti -O1 -g -Wall -Wextra -Werror -Inative)
