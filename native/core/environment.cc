@@ -183,7 +183,12 @@ void Environment::FollowGrowth() {
     return file + slack / 2 > info.me_mapsize;
   };
   std::uint64_t file = 0;
-  if (!is_near(file)) return;
+  {
+    // Not while another thread remaps: mdb.c then shows the new size before it has the new map, and a
+    // transaction that begins between the two would remap once more.
+    const std::shared_lock lock(growth_mutex_);
+    if (!is_near(file)) return;
+  }
   const std::lock_guard lock(growth_mutex_);
   // Where it fails, LMDB tries again within the transaction and reports what it can.
   if (is_near(file)) static_cast<void>(mdb_env_set_mapsize(env_, 2 * file + slack));

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 
 #include "core/bytes.h"
@@ -76,7 +77,7 @@ class Environment {
   MDB_dbi records_ = 0;
   PageBudget budget_;
   ReplyKeeper replies_;
-  std::mutex growth_mutex_;
+  std::shared_mutex growth_mutex_;
 };
 
 // Counts as one user of an environment, from Open to Close or the end of its life.
