@@ -245,9 +245,7 @@ describe("integrity: 'full'", () => {
           return void u64(file, at, lastLeaf(file)) as undefined;
       }
     });
-    expect(await refusal(path, { integrity: 'full' })).toMatch(
-      /^corrupt_data: /,
-    );
+    expect(await refusal(path, { integrity: 'full' })).toMatch(/^corrupt_data: /);
   });
 
   it('opens what is sound', async () => {
