@@ -1,4 +1,6 @@
+import type { RecordWrite } from '../contract/backend.js';
 import { type ByteString, lowerAscii } from '../contract/bytes.js';
+import { checkCommit } from '../contract/check.js';
 import { DEFAULT_LIMITS } from '../contract/limits.js';
 import type { Mutation } from '../contract/mutation.js';
 import type { RecordName } from '../contract/space.js';
@@ -46,16 +48,23 @@ export async function remove(args: Arguments): Promise<number> {
 
 /** Looks first: a commit would make the record that is not there. */
 async function removeVariable(state: State, record: RecordName, name: ByteString): Promise<boolean> {
+  const mutation: Mutation = { type: 'remove', name };
+  // A name that no variable can have is a mistake, and not merely absent.
+  checkCommit(writes(record, mutation), { now: state.now(), limits: DEFAULT_LIMITS });
   const { facts, variables } = await state.backend.load(record, state.now(), DEFAULT_LIMITS, true);
   if (facts === undefined || isTimedOut(facts, state.now()) || !variables.has(name)) return false;
-  return commit(state, record, { type: 'remove', name });
+  return commit(state, record, mutation);
 }
 
 /** Whether the record was there. */
 async function commit(state: State, record: RecordName, mutation: Mutation): Promise<boolean> {
-  const [result] = await state.backend.commit([{ record, expect: 'any', mutations: [mutation] }], {
+  const [result] = await state.backend.commit(writes(record, mutation), {
     now: state.now(),
     limits: DEFAULT_LIMITS,
   });
   return result?.existed === true;
+}
+
+function writes(record: RecordName, mutation: Mutation): RecordWrite[] {
+  return [{ record, expect: 'any', mutations: [mutation] }];
 }

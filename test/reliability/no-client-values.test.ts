@@ -186,6 +186,7 @@ it('no error of the command line has a key or variable in it', async () => {
     ['get', 'nobody', MARKER],
     ['get', 'user', `${MARKER}${'x'.repeat(2000)}`],
     ['get', 'user', ''],
+    ['delete', 'user', MARKER, `${MARKER}${'x'.repeat(2000)}`],
     ['delete', 'user', MARKER, MARKER, MARKER],
     ['delete', 'user', `${MARKER}${'x'.repeat(2000)}`, MARKER, '--json'],
   ]) {

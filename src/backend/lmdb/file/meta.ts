@@ -159,6 +159,9 @@ function readMeta(page: Buffer, index: number, lastPageOfBoth: number): Meta | D
   if (typeof freeList === 'string') return inMeta(index, `${freeList} of the free pages`);
   const records = readTree(page, RECORDS_OFFSET, 0, lastPageOfBoth);
   if (typeof records === 'string') return inMeta(index, `${records} of the records`);
+  // Both are of the meta page's own transaction, so nothing of the page itself tells whose root it is.
+  if (records.root !== undefined && records.root === freeList.root)
+    return inMeta(index, `has page ${records.root} for the root of both trees`);
   const boot = readU64(page, PAGE_HEADER_BYTES + 136);
   return { index, bytes: page, pageSize, lastPage, transaction, boot, freeList, records };
 }
