@@ -15,6 +15,7 @@ import { nativeStatus } from 'wafstate';
 import { makeBases } from './hostile/bases.js';
 import { foreignCases, headerCases, pageCases, truncationCases } from './hostile/damage.js';
 import { implementationsOf } from './lmdb-load.js';
+import { Random } from './random.js';
 
 const { values } = parseArgs({
   options: {
@@ -65,16 +66,6 @@ class Host {
   end() {
     this.#child?.kill();
   }
-}
-
-function randomOf(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** Pages in use, by kind: those that the trees of the newest meta page lead to. */
@@ -206,7 +197,8 @@ for (const name of names) {
 }
 
 const broken = [];
-const cases = chooseCases(names, at, randomOf(Number(values.seed)));
+const random = new Random(Number(values.seed));
+const cases = chooseCases(names, at, () => random.next());
 for (const [index, damaged] of cases.entries()) {
   const paths = new Map();
   for (const implementation of IMPLEMENTATIONS) {

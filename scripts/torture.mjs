@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { nativeStatus } from 'wafstate';
+import { Random } from './random.js';
 import { KillRounds } from './torture/kill-rounds.js';
 import { cut, record } from './torture/power-cut.js';
-import { Random } from './torture/random.js';
 import { writerDeaths } from './torture/writer-deaths.js';
 
 const HELP = `npm run torture -- [--rounds N] [--native | --typescript] [--durability durable|relaxed]

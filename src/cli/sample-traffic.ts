@@ -1,4 +1,5 @@
 import { SECOND } from '../contract/clock.js';
+import { Random } from '../testing/random.js';
 import type { LogEntry } from './access-log.js';
 
 export interface SampleOptions {
@@ -26,7 +27,8 @@ const ATTACKERS = [
  * that do not. At least the attackers' requests, at most some 2.5 million. All addresses are from the ranges reserved for documentation and benchmarks.
  */
 export function sampleTraffic({ seed, requests, start }: SampleOptions): LogEntry[] {
-  const random = mulberry32(seed);
+  const generator = new Random(seed);
+  const random = () => generator.below(2 ** 32) / 2 ** 32;
   const entries: { address: string; second: number }[] = [];
   for (const { address, from, to, requests: count } of ATTACKERS) {
     for (let i = 0; i < count; i++) entries.push({ address, second: from + random() * (to - from) });
@@ -44,15 +46,4 @@ export function sampleTraffic({ seed, requests, start }: SampleOptions): LogEntr
   return entries
     .sort((a, b) => a.second - b.second)
     .map(({ address, second }) => ({ address, time: start + BigInt(Math.floor(second)) * SECOND }));
-}
-
-/** The public-domain generator of Tommy Ettinger: small, seeded, even; nothing secret hangs on it. */
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

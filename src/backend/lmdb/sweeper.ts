@@ -1,14 +1,6 @@
 import type { CleanupBudget } from '../../contract/backend.js';
-import { DEFAULT_LIMITS } from '../../contract/limits.js';
+import { JITTER, jittered, SLICE } from '../sweeper.js';
 import type { SweepAnswer } from './writer-task.js';
-
-/** How far the time between two sweeps is spread, so that many processes do not sweep in step. */
-const JITTER = 0.1;
-
-const SLICE: CleanupBudget = {
-  records: DEFAULT_LIMITS.cleanupRecords,
-  variables: DEFAULT_LIMITS.cleanupVariables,
-};
 
 /** Between two slices, so that a sweep takes no more than a part of the writer's time. */
 const PAUSE_MILLISECONDS = 5;
@@ -46,13 +38,9 @@ export class Sweeper {
 
   #wait(): void {
     if (this.#stopped) return;
-    const spread = 1 - JITTER + 2 * JITTER * Math.random();
-    this.#timer = setTimeout(
-      () => {
-        this.#running = this.#sweep();
-      },
-      this.#interval * 1000 * spread,
-    ).unref();
+    this.#timer = setTimeout(() => {
+      this.#running = this.#sweep();
+    }, jittered(this.#interval)).unref();
   }
 
   async #sweep(): Promise<void> {

@@ -19,12 +19,12 @@ import { type RecordName, spaceName } from '../../contract/space.js';
 import { applyWrite, committedValues, type Plan } from '../../record/apply.js';
 import { refusalError } from '../../record/refusal.js';
 import { Status } from '../../record/status.js';
+import { SLICE, Sweeper } from '../sweeper.js';
 import { Cleanup } from './cleanup.js';
 import { Eviction } from './eviction.js';
 import { costOf, MemoryRecord } from './memory-record.js';
 import { type MemoryOptions, type ResolvedMemoryOptions, resolveMemoryOptions } from './options.js';
 import { scan } from './scan.js';
-import { Sweeper } from './sweeper.js';
 import { Table } from './table.js';
 
 const FEATURES: ReadonlySet<Feature> = new Set<Feature>([
@@ -104,8 +104,13 @@ class Memory implements MemoryBackend {
       },
       kept: (record, now) => this.#eviction.release(record, now),
     });
-    this.#sweeper = new Sweeper(options.cleanupInterval, (budget) =>
-      this.#cleanup.run(options.clock.now(), budget),
+    this.#sweeper = new Sweeper(
+      options.cleanupInterval,
+      () => true,
+      () => {
+        const now = options.clock.now();
+        return () => this.#cleanup.run(now, SLICE).wrapped;
+      },
     );
   }
 

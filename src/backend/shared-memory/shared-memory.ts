@@ -15,7 +15,7 @@ import {
 import { checkCleanup, checkCommit, checkCount, checkLoad, checkScan } from '../../contract/check.js';
 import { WafStateError } from '../../contract/errors.js';
 import type { Feature } from '../../contract/features.js';
-import { DEFAULT_LIMITS, type Limits } from '../../contract/limits.js';
+import type { Limits } from '../../contract/limits.js';
 import { ABSENT, type Snapshot } from '../../contract/snapshot.js';
 import type { RecordName } from '../../contract/space.js';
 import { loadAddon, nativeStatus } from '../../record/addon.js';
@@ -23,6 +23,7 @@ import { recordSnapshot } from '../../record/record-snapshot.js';
 import { refusalError } from '../../record/refusal.js';
 import { countedAt, refusalAt, resultsAt } from '../../record/reply.js';
 import { type Refusal, Status } from '../../record/status.js';
+import { SLICE, Sweeper } from '../sweeper.js';
 import { type Evictions, evictionsAreWatched, publishEvictions } from './evictions.js';
 import { type SharedTableAddon, TableBound } from './native-addon.js';
 import {
@@ -32,7 +33,6 @@ import {
   type SharedMemoryOptions,
 } from './options.js';
 import { scan } from './scan.js';
-import { Sweeper } from './sweeper.js';
 import { TableHandle } from './table.js';
 
 const FEATURES: ReadonlySet<Feature> = new Set<Feature>([
@@ -109,16 +109,12 @@ class SharedMemory implements SharedMemoryBackend {
       this.#table.close();
       throw error;
     }
-    const slice: CleanupBudget = {
-      records: DEFAULT_LIMITS.cleanupRecords,
-      variables: DEFAULT_LIMITS.cleanupVariables,
-    };
     this.#sweeper = new Sweeper(
       cleanupInterval,
       (milliseconds) => this.#table.claimSweep(milliseconds),
       () => {
         const now = clock.now();
-        return () => this.#table.cleanup(now, slice).wrapped;
+        return () => this.#table.cleanup(now, SLICE).wrapped;
       },
     );
   }

@@ -1,8 +1,22 @@
+import type { CleanupBudget } from '../contract/backend.js';
+import { DEFAULT_LIMITS } from '../contract/limits.js';
+
 /** How far the time between two sweeps is spread, so that threads and processes do not sweep in step. */
-const JITTER = 0.1;
+export const JITTER = 0.1;
+
+/** What a sweep of an engine's own looks at in one go. */
+export const SLICE: CleanupBudget = {
+  records: DEFAULT_LIMITS.cleanupRecords,
+  variables: DEFAULT_LIMITS.cleanupVariables,
+};
+
+/** Milliseconds to wait where sweeps are `interval` seconds apart. */
+export function jittered(interval: number): number {
+  return interval * 1000 * (1 - JITTER + 2 * JITTER * Math.random());
+}
 
 /**
- * Sweeps a table every interval, in slices between which other work runs. Of all threads that have the table open, the one
+ * Sweeps an engine in memory every interval, in slices between which other work runs. Of all threads that have it open, the one
  * whose timer fires first does it.
  */
 export class Sweeper {
@@ -18,7 +32,7 @@ export class Sweeper {
    * the process alive.
    */
   constructor(interval: number, claim: (milliseconds: number) => boolean, begin: () => () => boolean) {
-    this.#interval = interval * 1000;
+    this.#interval = interval;
     this.#claim = claim;
     this.#begin = begin;
     if (interval > 0) this.#wait();
@@ -30,11 +44,10 @@ export class Sweeper {
   }
 
   #wait(): void {
-    const spread = 1 - JITTER + 2 * JITTER * Math.random();
     this.#timer = setTimeout(() => {
-      if (this.#claim(Math.ceil(this.#interval))) this.#sweep(this.#begin());
+      if (this.#claim(Math.ceil(this.#interval * 1000))) this.#sweep(this.#begin());
       else this.#wait();
-    }, this.#interval * spread).unref();
+    }, jittered(this.#interval)).unref();
   }
 
   #sweep(slice: () => boolean): void {
