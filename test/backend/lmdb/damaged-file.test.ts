@@ -157,6 +157,19 @@ describe('a glance before LMDB sees the file', () => {
       (f) => f.writeUInt32LE(60_000, node(f, rootOf(f, FREE_LIST_ROOT))),
       /running over its end/,
     ],
+    [
+      // Each run over again: with a large file, hours of work before it is refused.
+      'a list of free pages that names all of them again and again',
+      (f) => {
+        const list = node(f, rootOf(f, FREE_LIST_ROOT)) + 8 + 8;
+        const entries = f.readUInt32LE(list);
+        for (let at = 1; at + 1 <= entries; at += 2) {
+          u64(f, list + 8 * at, -200);
+          u64(f, list + 8 * at + 8, 2);
+        }
+      },
+      /holds more pages than there are/,
+    ],
   ])('refuses %s', async (_, damage, message) => {
     const path = damaged((file) => {
       damage(file);

@@ -2,6 +2,9 @@ import { FIRST_DATA_PAGE, readU64, type Tree } from './meta.js';
 import { PageSet } from './page-set.js';
 import { type Finding, type TreeReader, walkTree } from './tree.js';
 
+/** A page may be listed more than once, but not all of them again and again. */
+const MOST_TIMES = 4;
+
 /**
  * The pages that may be used again. An entry of the tree is, by the transaction that freed them, a list of signed integers of 64
  * bits: how many follow, then each a page; 0, which means nothing; or -n, which makes the next one the first of n pages. An entry may be
@@ -10,6 +13,7 @@ import { type Finding, type TreeReader, walkTree } from './tree.js';
 export class FreePages {
   readonly pages = new PageSet();
   readonly #lastPage: number;
+  #listed = 0;
 
   constructor(lastPage: number) {
     this.#lastPage = lastPage;
@@ -50,6 +54,9 @@ export class FreePages {
       }
       if (page < FIRST_DATA_PAGE || page + run - 1 > this.#lastPage)
         return `holds page ${page} to ${page + run - 1}`;
+      // A list of long runs over one place would take hours to go through.
+      this.#listed += run;
+      if (this.#listed > MOST_TIMES * this.#lastPage) return 'holds more pages than there are';
       for (let member = page; member < page + run; member++) this.pages.add(member);
       run = 1;
     }
