@@ -72,18 +72,23 @@ const u64 = (file: Buffer, offset: number, value: number): unknown =>
 /** The first node of a page. */
 const node = (file: Buffer, page: number): number => page * PAGE + 24 + file.readUInt16LE(page * PAGE + 24);
 
-/** Where the list of free pages holds a page by itself: no hole, and not the first of a run. */
+/** Where the lists of free pages begin: at each, how many pages follow it. */
+function freeLists(file: Buffer): number[] {
+  const leaf = rootOf(file, FREE_LIST_ROOT) * PAGE;
+  const slots = file.readUInt16LE(leaf + 20) / 2;
+  return Array.from({ length: slots }, (_, i) => leaf + 24 + file.readUInt16LE(leaf + 24 + 2 * i) + 16);
+}
+
+/** Where a list of free pages holds a page by itself: no hole, and not the first of a run. */
 function freePage(file: Buffer): number {
-  const list = rootOf(file, FREE_LIST_ROOT) * PAGE;
-  for (let slot = 24; slot < 24 + file.readUInt16LE(list + 20); slot += 2) {
-    const value = list + 24 + file.readUInt16LE(list + slot) + 16;
-    const end = value + 8 * Number(file.readBigInt64LE(value));
-    for (let at = value + 8; at <= end; at += 8) {
-      const isFirst = at === value + 8;
+  for (const list of freeLists(file)) {
+    const end = list + 8 * Number(file.readBigInt64LE(list));
+    for (let at = list + 8; at <= end; at += 8) {
+      const isFirst = at === list + 8;
       if (file.readBigInt64LE(at) > 1n && (isFirst || file.readBigInt64LE(at - 8) >= 0n)) return at;
     }
   }
-  throw new Error('the list of free pages holds no page by itself');
+  throw new Error('the lists of free pages hold no page by itself');
 }
 
 async function refusal(path: string, options: Partial<LmdbOptions> = {}): Promise<string> {
@@ -161,12 +166,12 @@ describe('a glance before LMDB sees the file', () => {
       // Each run over again: with a large file, hours of work before it is refused.
       'a list of free pages that names all of them again and again',
       (f) => {
-        const list = node(f, rootOf(f, FREE_LIST_ROOT)) + 8 + 8;
-        const entries = f.readUInt32LE(list);
-        for (let at = 1; at + 1 <= entries; at += 2) {
-          u64(f, list + 8 * at, -200);
-          u64(f, list + 8 * at + 8, 2);
-        }
+        const all = rootOf(f, LAST_PAGE) - 1;
+        for (const list of freeLists(f))
+          for (let at = list + 8; at + 8 <= list + 8 * f.readUInt32LE(list); at += 16) {
+            u64(f, at, -all);
+            u64(f, at + 8, 2);
+          }
       },
       /holds more pages than there are/,
     ],
