@@ -1,6 +1,6 @@
 import type { Backend } from '../contract/backend.js';
+import { clientKey } from '../guard/client-key.js';
 import type { LogEntry } from './access-log.js';
-import { clientKey } from './address.js';
 import { Judge, type LimitRule, type Verdict } from './judge.js';
 import { refuseOlderLog, saveLogClock } from './log-clock.js';
 import type { ReplayReport } from './replay-report.js';

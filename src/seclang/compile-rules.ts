@@ -357,6 +357,7 @@ class Compiler {
         operator: parsed.operator,
         operatorName: parsed.name,
         negated: parsed.negated,
+        written: `${targets.text} ${operator.text}`,
       },
       stateActions,
       controls,

@@ -1,8 +1,17 @@
 import type { Transaction } from '../collections/index.js';
 import { Effects } from './effects.js';
+import { type Explanation, explain, type Matching } from './explanation.js';
 import { type Expand, expand, type Macro } from './macro.js';
 import { type Pair, type RequestFacts, RequestView, type ResponseFacts } from './request.js';
-import { type Condition, type EngineMode, isIn, type Link, type Phase, type Rule } from './rule.js';
+import {
+  type Condition,
+  type Disruption,
+  type EngineMode,
+  isIn,
+  type Link,
+  type Phase,
+  type Rule,
+} from './rule.js';
 import type { RuleSet } from './rule-set.js';
 import { collectTarget, memberOf } from './selection.js';
 import { isOfTransaction, readMacro } from './variable-read.js';
@@ -20,6 +29,8 @@ export interface RuleMatch {
   readonly auditLog: boolean;
   readonly file: string;
   readonly line: number;
+  /** Of a rule that logs or decides: the same without anything that the client sent. */
+  readonly explanation: Explanation | undefined;
 }
 
 /** What the client is to get instead of the application's answer. */
@@ -42,6 +53,8 @@ export class Evaluation {
   readonly #request: RequestView;
   readonly #context: EvaluationContext;
   readonly #matches: RuleMatch[] = [];
+  /** What matched in the rule at hand. */
+  #matchings: Matching[] = [];
   readonly #removed: ((rule: Rule) => boolean)[] = [];
   #mode: EngineMode;
   #decision: Decision | undefined;
@@ -109,6 +122,7 @@ export class Evaluation {
 
   #runRule(rule: Rule): boolean {
     this.#context.rule = rule;
+    this.#matchings = [];
     const mark = this.#transaction.checkpoint();
     try {
       for (const link of rule.links) if (!this.#runLink(link)) return false;
@@ -128,7 +142,9 @@ export class Evaluation {
       return true;
     }
     const matches = this.#test(condition, link.capture);
-    if (matches.length === 0) return false;
+    const [first] = matches;
+    if (first === undefined) return false;
+    this.#matchings.push([condition, first.pair]);
     this.#context.matchedAll = matches.map(({ pair }) => pair);
     matches.forEach(({ pair, groups }, index) => {
       this.#context.matched = pair;
@@ -192,6 +208,10 @@ export class Evaluation {
       auditLog: rule.auditLog,
       file: rule.position.file,
       line: rule.position.line,
+      explanation:
+        rule.log || decisionOf(rule) !== undefined
+          ? explain(rule, this.#matchings, this.#context)
+          : undefined,
     });
   }
 
@@ -203,15 +223,15 @@ export class Evaluation {
         this.#allowedUpTo = disruption.scope === 'request' && phase <= 2 ? 2 : 4;
       return true;
     }
-    if (disruption.type === 'pass' || disruption.type === 'block' || phase === 5 || this.#mode !== 'on')
-      return false;
+    const decisive = decisionOf(rule);
+    if (decisive === undefined || this.#mode !== 'on') return false;
     const status =
-      disruption.type === 'drop'
+      decisive.type === 'drop'
         ? 0
-        : (rule.status ?? (disruption.type === 'redirect' ? REDIRECT_STATUS : DENY_STATUS));
+        : (rule.status ?? (decisive.type === 'redirect' ? REDIRECT_STATUS : DENY_STATUS));
     const location =
-      disruption.type === 'redirect' ? readable(expand(disruption.location, this.#expand)) : undefined;
-    this.#decision = { type: disruption.type, status, location, ruleId: id };
+      decisive.type === 'redirect' ? readable(expand(decisive.location, this.#expand)) : undefined;
+    this.#decision = { type: decisive.type, status, location, ruleId: id };
     return true;
   }
 
@@ -219,6 +239,16 @@ export class Evaluation {
     if (isOfTransaction(macro)) return readMacro(this.#transaction, macro);
     return memberOf(VARIABLES[macro.variable], macro.key, this.#context);
   };
+}
+
+type Decisive = Extract<Disruption, { type: Decision['type'] }>;
+
+/** What the rule does to a request that it matches. One of phase 5 comes too late. */
+function decisionOf({ disruption, phase }: Rule): Decisive | undefined {
+  const { type } = disruption;
+  return phase !== 5 && (type === 'deny' || type === 'drop' || type === 'redirect')
+    ? (disruption as Decisive)
+    : undefined;
 }
 
 interface Matched {

@@ -10,8 +10,8 @@ export type EngineMode = 'on' | 'off' | 'detectionOnly';
 
 /** What ends a request, or part of its rules. */
 export type Disruption =
-  | { readonly type: 'deny' | 'drop' | 'pass' }
-  | { readonly type: 'block' }
+  | { readonly type: 'deny' | 'drop' }
+  | { readonly type: 'pass' | 'block' }
   | { readonly type: 'allow'; readonly scope: 'transaction' | 'phase' | 'request' }
   | { readonly type: 'redirect'; readonly location: Template };
 
@@ -46,6 +46,8 @@ export interface Condition {
   /** Lower case, without the @. */
   readonly operatorName: string;
   readonly negated: boolean;
+  /** The targets and the operator in the rule's own words. */
+  readonly written: string;
 }
 
 /** A whole rule: all of its links have to match. */

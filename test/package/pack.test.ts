@@ -174,16 +174,18 @@ describe('the installed package', () => {
         compileActions('setvar:ip.failures=+1').apply(tx, (variable) => variable);
         // @ts-expect-error: a macro stands for text or bytes
         compileActions('setvar:ip.failures=+1').apply(tx, () => 1);
+        // @ts-expect-error: rules are compiled, not text
+        guard({ collections: new Collections({ backend }), rules: 'SecAction "id:1"' });
         console.log(value, number, testing);
       }
       void use();`;
     writeFileSync(
       join(app, 'consumer.mts'),
-      `import { Collections, openLmdb } from 'wafstate';\nimport { compileActions } from 'wafstate/seclang';\nimport * as testing from 'wafstate/testing';\n${use}`,
+      `import { Collections, openLmdb } from 'wafstate';\nimport { compileActions } from 'wafstate/seclang';\nimport { guard } from 'wafstate/guard';\nimport * as testing from 'wafstate/testing';\n${use}`,
     );
     writeFileSync(
       join(app, 'consumer.cts'),
-      `import wafstate = require('wafstate');\nimport testing = require('wafstate/testing');\nimport { compileActions } from 'wafstate/seclang';\nconst { Collections, openLmdb } = wafstate;\n${use}`,
+      `import wafstate = require('wafstate');\nimport testing = require('wafstate/testing');\nimport { compileActions } from 'wafstate/seclang';\nimport { guard } from 'wafstate/guard';\nconst { Collections, openLmdb } = wafstate;\n${use}`,
     );
     writeFileSync(
       join(app, 'tsconfig.json'),

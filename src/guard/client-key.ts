@@ -1,10 +1,18 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * What a client is counted under. IPv4 addresses and host names stay as they are; IPv6 comes out in the canonical
- * text of RFC 5952 without its lower bits, since one client has a whole prefix to choose from; IPv4-mapped IPv6 is IPv4.
+ * What a client is counted under: its address without the bits that it may choose, and the prefix where there are such.
  */
 export function clientKey(address: string, ipv6Prefix: number): string {
+  const client = clientAddress(address, ipv6Prefix);
+  return ipv6Prefix === 128 || !client.includes(':') || !isIPv6(client) ? client : `${client}/${ipv6Prefix}`;
+}
+
+/**
+ * IPv4 addresses and host names stay as they are; IPv6 comes out in the canonical text of RFC 5952 with its lower bits
+ * 0, since one client has a whole prefix to choose from; IPv4-mapped IPv6 is IPv4.
+ */
+export function clientAddress(address: string, ipv6Prefix: number): string {
   if (isIPv4(address) || !isIPv6(address)) return address.toLowerCase();
   const groups = parseGroups(address.replace(/%.*$/, ''));
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
@@ -15,8 +23,7 @@ export function clientKey(address: string, ipv6Prefix: number): string {
     const kept = Math.min(16, Math.max(0, ipv6Prefix - 16 * index));
     return group & (0xffff << (16 - kept)) & 0xffff;
   });
-  const text = formatGroups(masked);
-  return ipv6Prefix === 128 ? text : `${text}/${ipv6Prefix}`;
+  return formatGroups(masked);
 }
 
 /** REQUIRES: `isIPv6(address)`, no zone. */

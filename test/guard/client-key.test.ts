@@ -1,7 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clientKey } from '../../src/cli/address.js';
+import { clientKey } from '../../src/guard/client-key.js';
 
 describe('what a client is counted under', () => {
   it.each([
