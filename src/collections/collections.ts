@@ -32,14 +32,14 @@ export interface BeginOptions {
 }
 
 export interface IncrementOptions {
-  /** What is added. Default 1. */
+  /** What is added: 0 only looks, a negative number takes back. Default 1. */
   readonly by?: Integer | undefined;
   /**
    * Seconds from the first increment until the count begins anew; more than 0. The window stands: later increments do not
    * move its end. Default: the count never ends.
    */
   readonly window?: Seconds | undefined;
-  /** The most that is not blocked. Default: nothing is. */
+  /** The most that is not blocked; a negative one blocks every count from 0 on. Default: nothing is. */
   readonly limit?: Integer | undefined;
 }
 
@@ -161,7 +161,7 @@ function isWellFormed(options: IncrementOptions): boolean {
 function toWindow(seconds: Seconds): bigint {
   const window = toNanoseconds(seconds, 'window');
   if (window > 0n) return window;
-  throw new WafStateError('invalid_mutation', `window must be more than 0 seconds, got ${seconds}`, {
+  throw new WafStateError('invalid_mutation', 'window must be more than 0 seconds', {
     details: { option: 'window' },
   });
 }

@@ -1,5 +1,5 @@
 import { type ByteString, encodeText, fromBytes, lowerAscii } from '../contract/bytes.js';
-import { INT64_MAX, INT64_MIN, SECOND, saturatingAdd } from '../contract/clock.js';
+import { INT64_MAX, INT64_MIN, SECOND, TEN_YEARS } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
 import type { Limits } from '../contract/limits.js';
 import { COLLECTION_SPACES, type CollectionName, spaceName } from '../contract/space.js';
@@ -127,11 +127,16 @@ function toNameBytes(name: Text, limits: Limits): ByteString {
   const bytes = unitsOf(name) > limits.nameBytes ? undefined : toByteString(name);
   if (bytes !== undefined && bytes.length > 0 && bytes.length <= limits.nameBytes) return bytes;
   const actual = bytes?.length ?? unitsOf(name);
+  if (bytes === undefined && actual <= limits.nameBytes) {
+    throw new WafStateError(
+      'invalid_mutation',
+      "a variable's name must be well-formed text or a Uint8Array; pass bytes that are no text as a Uint8Array",
+      { details: { option: 'name' } },
+    );
+  }
   throw new WafStateError(
     'invalid_mutation',
-    bytes === undefined && actual <= limits.nameBytes
-      ? "a variable's name must be well-formed text or a Uint8Array; pass bytes that are no text as a Uint8Array"
-      : `a variable's name must have 1 to ${limits.nameBytes} bytes (limit nameBytes), got ${actual}`,
+    `a variable's name must have 1 to ${limits.nameBytes} bytes (limit nameBytes), got ${actual}`,
     { details: { option: 'nameBytes', limit: limits.nameBytes, actual } },
   );
 }
@@ -144,11 +149,16 @@ export function toValue(value: Value, limits: Limits): ByteString {
   const bytes = unitsOf(value) > limits.valueBytes ? undefined : toByteString(value);
   if (bytes !== undefined && bytes.length <= limits.valueBytes) return bytes;
   const actual = bytes?.length ?? unitsOf(value);
+  if (bytes === undefined && actual <= limits.valueBytes) {
+    throw new WafStateError(
+      'invalid_mutation',
+      'a value must be well-formed text, a Uint8Array or an integer; pass bytes that are no text as a Uint8Array',
+      { details: { option: 'value' } },
+    );
+  }
   throw new WafStateError(
     'invalid_mutation',
-    bytes === undefined && actual <= limits.valueBytes
-      ? 'a value must be well-formed text, a Uint8Array or an integer; pass bytes that are no text as a Uint8Array'
-      : `a value of ${actual} bytes is over the limit valueBytes, ${limits.valueBytes}; shorten it or raise the limit`,
+    `a value of ${actual} bytes is over the limit valueBytes, ${limits.valueBytes}; shorten it or raise the limit`,
     { details: { option: 'valueBytes', limit: limits.valueBytes, actual } },
   );
 }
@@ -171,31 +181,38 @@ export function toInteger(value: Integer, option: string): bigint {
   if (typeof value === 'bigint' && value <= INT64_MAX && value >= INT64_MIN) return value;
   throw new WafStateError(
     'invalid_mutation',
-    `${option} must be a safe integer or a bigint within signed 64 bits, got ${typeof value === 'number' || typeof value === 'bigint' ? value : typeof value}`,
+    `${option} must be a safe integer or a bigint within signed 64 bits, got ${whatNumber(value)}`,
     { details: { option } },
   );
+}
+
+/** In words: the number may be a client's. */
+function whatNumber(value: unknown): string {
+  if (typeof value === 'bigint') return 'a bigint beyond 64 bits';
+  if (typeof value !== 'number') return `a value of type ${typeof value}`;
+  return Number.isInteger(value) ? 'a number beyond 2 ** 53: pass a bigint' : 'a number that is no integer';
 }
 
 /** The last number that `toNanoseconds` was given, and what came out: a rule set has few windows, and bigints cost. */
 let lastSeconds = 0;
 let lastNanoseconds = 0n;
 
-/** Nanoseconds, held at the most that 64 bits can say. Throws `invalid_mutation`. */
+/** Nanoseconds. Throws `invalid_mutation` for what is negative, no number, or longer than ten years. */
 export function toNanoseconds(seconds: Seconds, option: string): bigint {
   if (seconds === lastSeconds) return lastNanoseconds;
-  if (typeof seconds === 'bigint' && seconds >= 0n) return saturatingAdd(0n, seconds * SECOND);
-  if (typeof seconds === 'number' && seconds >= 0 && seconds < Number.POSITIVE_INFINITY) {
+  if (typeof seconds === 'bigint' && seconds >= 0n && seconds <= TEN_YEARS) return seconds * SECOND;
+  if (typeof seconds === 'number' && seconds >= 0 && seconds <= TEN_YEARS) {
     const whole = Math.trunc(seconds);
     // Apart, since a double has no nanoseconds left at the size of a time in seconds.
     const fraction = seconds === whole ? 0n : BigInt(Math.round((seconds - whole) * 1e9));
-    lastNanoseconds = saturatingAdd(BigInt(whole) * SECOND, fraction);
+    lastNanoseconds = BigInt(whole) * SECOND + fraction;
     lastSeconds = seconds;
     return lastNanoseconds;
   }
   throw new WafStateError(
     'invalid_mutation',
-    `${option} must be a finite number of seconds, 0 or more, got ${typeof seconds === 'number' || typeof seconds === 'bigint' ? seconds : typeof seconds}`,
-    { details: { option } },
+    `${option} must be a number of seconds from 0 to ${TEN_YEARS} (ten years)`,
+    { details: { option, limit: TEN_YEARS } },
   );
 }
 
@@ -206,10 +223,12 @@ const DECIMAL_SECONDS = /^(\d{1,18})(?:\.(\d{1,9}))?$/;
 export function toDuration(value: Value, option: string): bigint {
   if (typeof value === 'number' || typeof value === 'bigint') return toNanoseconds(value, option);
   const match = DECIMAL_SECONDS.exec(toByteString(value) ?? '');
-  if (match !== null) {
-    return saturatingAdd(BigInt(match[1] as string) * SECOND, BigInt((match[2] ?? '').padEnd(9, '0')));
+  if (match !== null && Number(match[0]) <= TEN_YEARS) {
+    return BigInt(match[1] as string) * SECOND + BigInt((match[2] ?? '').padEnd(9, '0'));
   }
-  throw new WafStateError('invalid_mutation', `${option} must be decimal seconds, such as 3600 or 0.5`, {
-    details: { option },
-  });
+  throw new WafStateError(
+    'invalid_mutation',
+    `${option} must be decimal seconds, such as 3600 or 0.5, up to ${TEN_YEARS} (ten years)`,
+    { details: { option, limit: TEN_YEARS } },
+  );
 }

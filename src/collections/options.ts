@@ -1,6 +1,6 @@
 import { attach, type Backend } from '../contract/backend.js';
 import { type ByteString, encodeText, fromBytes } from '../contract/bytes.js';
-import type { Clock } from '../contract/clock.js';
+import { type Clock, TEN_YEARS } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
 import { FEATURES, type Feature } from '../contract/features.js';
 import { type Limits, resolveLimits } from '../contract/limits.js';
@@ -49,7 +49,6 @@ const OPTIONS = [
   'keyDigest',
 ] as const satisfies readonly (keyof CollectionsOptions)[];
 
-const TEN_YEARS = 315_360_000;
 const TIMEOUT_RANGE = { initial: 0, least: 1e-9, most: TEN_YEARS, unit: 'seconds', fractions: true };
 
 /** Throws `invalid_option`, `invalid_limit`, `abi_mismatch` or `missing_feature`. */

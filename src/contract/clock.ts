@@ -1,6 +1,9 @@
 /** Nanoseconds in one second. */
 export const SECOND = 1_000_000_000n;
 
+/** Seconds, ten years: the longest that anything may be asked to last. What is longer is a slip, such as milliseconds. */
+export const TEN_YEARS = 315_360_000;
+
 /** The range of a time and of a signed 64-bit integer. */
 export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;

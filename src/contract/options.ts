@@ -35,6 +35,8 @@ export interface NumberRange {
   readonly unit: string;
   /** Fractions are allowed; else only integers are. */
   readonly fractions?: boolean;
+  /** The message writes the range as a file's mode is written. */
+  readonly octal?: boolean;
 }
 
 /** The value, or the range's initial one where it is undefined. Throws `invalid_option`. */
@@ -50,9 +52,10 @@ export function numberOption(owner: string, name: string, value: unknown, range:
     return value;
   }
   const kind = range.fractions === true ? 'a number' : 'an integer';
+  const written = (bound: number) => (range.octal === true ? `0o${bound.toString(8)}` : String(bound));
   throw new WafStateError(
     'invalid_option',
-    `${owner}: ${name} must be ${kind} of ${unit} from ${least} to ${most}, got ${shown(value)}`,
+    `${owner}: ${name} must be ${kind} of ${unit} from ${written(least)} to ${written(most)}, got ${typeof value === 'number' && Number.isInteger(value) ? written(value) : shown(value)}`,
     {
       details: {
         option: name,
@@ -74,7 +77,7 @@ export function choiceOption<T extends string>(
   if (choice !== undefined) return choice;
   throw new WafStateError(
     'invalid_option',
-    `${owner}: ${name} must be ${choices.map((each) => `'${each}'`).join(' or ')}, got ${shown(value)}`,
+    `${owner}: ${name} must be ${choices.map((each) => `'${each}'`).join(' or ')}, got ${typeof value === 'string' ? likely(value, choices) : shown(value)}`,
     {
       details: { option: name },
     },
@@ -103,11 +106,14 @@ export function clockOption(owner: string, clock: Clock | undefined): Clock {
 
 /** Strings by their kind only: an option may hold a secret. */
 function shown(value: unknown): string {
-  return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean'
-    ? String(value)
-    : value === null
-      ? 'null'
-      : `a ${typeof value}`;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'bigint') return `the bigint ${value}n`;
+  return value === null || value === undefined ? String(value) : `a value of type ${typeof value}`;
+}
+
+function likely(given: string, choices: readonly string[]): string {
+  const meant = nearestName(given, choices);
+  return meant === undefined ? 'another string' : `another string; did you mean '${meant}'?`;
 }
 
 /** The known name within two edits, or a third of the length, of what was given; undefined where none is that near. */

@@ -30,6 +30,9 @@ export function nativeStatus(): NativeStatus {
   return loaded.status;
 }
 
+/** For messages. */
+export const HOW_TO_HAVE_THE_ADDON = `build it with \`npm run build:native\` in a checkout, or install a package that was packed with it for ${process.platform}-${process.arch}`;
+
 /**
  * The addon, seen as that part of it whose functions the caller declares; `undefined` where it is not loaded.
  *
@@ -51,7 +54,7 @@ export function loadAddon<Part extends object>(): Part | undefined {
   if (!status.loaded && setting === 'require') {
     throw new WafStateError(
       'missing_feature',
-      `WAFSTATE_NATIVE=require, but the addon is not loaded: ${status.reason}; build it with \`npm run build:native\`, or unset the variable to run in TypeScript`,
+      `WAFSTATE_NATIVE=require, but the addon is not loaded: ${status.reason}; ${HOW_TO_HAVE_THE_ADDON}, or unset the variable to run in TypeScript`,
       { details: { option: 'WAFSTATE_NATIVE' } },
     );
   }

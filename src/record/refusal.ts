@@ -26,7 +26,7 @@ export function refusalError(refusal: Refusal, writes: readonly RecordWrite[]): 
     case Status.overflow:
       return new WafStateError(
         'capacity_exceeded',
-        `an add or subtract on the ${space} record leaves the range of signed 64-bit integers${at}; nothing of the commit was applied; use a smaller delta, or set the variable anew`,
+        `an add or subtract on the ${space} record leaves the range of signed 64-bit integers${at}; nothing of the commit was applied; leave that change out (a transaction can roll back to a checkpoint from before it), or set the variable to a smaller number in a commit of its own`,
         { details },
       );
     case Status.tooManyVariables:

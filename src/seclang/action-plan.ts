@@ -2,11 +2,13 @@ import type { Transaction } from '../collections/index.js';
 import { encodeText, fromBytes } from '../contract/bytes.js';
 import { refuseUnknownOptions } from '../contract/options.js';
 import { parseActionList } from './action-list.js';
+import { checkTransaction } from './check-facts.js';
 import { Diagnostics } from './diagnostics.js';
 import { Effects } from './effects.js';
 import type { Expand } from './macro.js';
 import { joinLines } from './piece.js';
 import { loadError, quote } from './position.js';
+import { ruleBytes } from './rule-text.js';
 import { compileStateAction, STATE_ACTION_NAMES, type StateAction } from './state-action.js';
 import { isOfTransaction, readMacro } from './variable-read.js';
 
@@ -49,15 +51,7 @@ export interface ActionPlan {
 export function compileActions(text: string, options: CompileActionsOptions = {}): ActionPlan {
   refuseUnknownOptions('compileActions', options, ['file', 'line', 'diagnostics']);
   const { file = 'actions', line = 1, diagnostics = new Diagnostics() } = options;
-  const bytes = encodeText(text);
-  if (bytes === undefined) {
-    throw loadError(
-      { file, line },
-      'actions',
-      'the text has a lone surrogate',
-      'read the file as UTF-8 or latin1',
-    );
-  }
+  const bytes = ruleBytes('compileActions', text, { file, line });
   const actions = parseActionList(joinLines(bytes, file, line)).map((action) => {
     const compiled = compileStateAction(action);
     if (compiled !== undefined) return compiled;
@@ -82,6 +76,7 @@ class CompiledPlan implements ActionPlan {
   }
 
   apply(transaction: Transaction, resolveMacro: ResolveMacro, ...further: ResolveMacro[]): void {
+    checkTransaction('apply', transaction);
     const mark = transaction.checkpoint();
     const effects = new Effects(transaction, this.diagnostics);
     try {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { encodeText, fromBytes } from '../contract/bytes.js';
+import { fromBytes } from '../contract/bytes.js';
+import { WafStateError } from '../contract/errors.js';
 import { choiceOption, refuseUnknownOptions } from '../contract/options.js';
 import { MAX_APPLICATION_ID_BYTES } from '../contract/space.js';
 import { parseActionList } from './action-list.js';
@@ -26,6 +27,7 @@ import {
   type RuleActions,
 } from './rule-actions.js';
 import { RuleSet, type RuleWarning } from './rule-set.js';
+import { ruleBytes } from './rule-text.js';
 import { parseTargets } from './targets.js';
 import { isUnsupported, unsupported } from './unsupported.js';
 
@@ -46,18 +48,24 @@ export interface CompileRulesOptions {
 export function compileRules(text: string, options: CompileRulesOptions = {}): RuleSet {
   const compiler = new Compiler(options);
   const file = options.file ?? 'rules';
-  const bytes = encodeText(text);
-  if (bytes === undefined) {
-    throw loadError({ file, line: 1 }, 'rules', 'the text has a lone surrogate', 'read the file as UTF-8');
-  }
-  compiler.read(bytes, file);
+  compiler.read(ruleBytes('compileRules', text, { file, line: 1 }), file);
   return compiler.finish();
 }
 
 /** Compiles rule files in their order, as one set. Throws the same, and `invalid_option` for a file that cannot be read. */
 export function loadRules(paths: string | readonly string[], options: CompileRulesOptions = {}): RuleSet {
   const compiler = new Compiler(options);
-  for (const path of typeof paths === 'string' ? [paths] : paths) {
+  const files = typeof paths === 'string' ? [paths] : paths;
+  if (!Array.isArray(files) || files.length === 0 || !files.every((path) => typeof path === 'string')) {
+    throw new WafStateError(
+      'invalid_option',
+      'loadRules takes the path of a rule file, or an array of such',
+      {
+        details: { option: 'paths' },
+      },
+    );
+  }
+  for (const path of files) {
     compiler.readFile(resolve(path), { file: path, line: 1 });
   }
   return compiler.finish();
@@ -253,9 +261,13 @@ class Compiler {
       this.#remove(ranges);
     },
     include: (words, position) => {
-      for (const path of this.#expandInclude(only(words, 'Include', 'rules/*.conf', position), position)) {
-        this.readFile(path, position);
+      const pattern = only(words, 'Include', 'rules/*.conf', position);
+      const paths = this.#expandInclude(pattern, position);
+      if (paths.length === 0) {
+        const { file, line } = position;
+        this.#warn('Include', position, `${file}:${line}: ${quote(pattern)} matches no file`);
       }
+      for (const path of paths) this.readFile(path, position);
     },
   };
 

@@ -1,4 +1,5 @@
 import type { Transaction } from '../collections/index.js';
+import { checkBody, checkPhase, checkRequest, checkResponse, checkTransaction } from './check-facts.js';
 import { Effects } from './effects.js';
 import { type Explanation, explain, type Matching } from './explanation.js';
 import { type Expand, expand, type Macro } from './macro.js';
@@ -57,12 +58,15 @@ export class Evaluation {
   #matchings: Matching[] = [];
   readonly #removed: ((rule: Rule) => boolean)[] = [];
   #mode: EngineMode;
+  #lastPhase: Phase | 0 = 0;
   #decision: Decision | undefined;
   /** The phases up to this one are let through by an `allow`. */
   #allowedUpTo = 0;
 
   /** `RuleSet.begin` makes them. */
   constructor(rules: RuleSet, transaction: Transaction, facts: RequestFacts) {
+    checkTransaction('begin', transaction);
+    checkRequest(facts);
     this.#rules = rules;
     this.#transaction = transaction;
     this.#mode = rules.mode;
@@ -73,11 +77,13 @@ export class Evaluation {
 
   /** The body, before phase 2. */
   setBody(body: Uint8Array): void {
+    checkBody(body);
     this.#request.setBody(body);
   }
 
   /** The application's answer, before phase 3. */
   setResponse(response: ResponseFacts): void {
+    checkResponse(response);
     this.#request.setResponse(response);
   }
 
@@ -94,9 +100,11 @@ export class Evaluation {
   /**
    * Runs the rules of one phase and returns the decision, if one was taken by now. After a decision phases 2 to 4 do nothing, phase 5
    * runs all the same. Throws what a bind throws when the engine fails; the effects of the rule at hand are undone then,
-   * those of earlier rules stay.
+   * those of earlier rules stay. Throws `unsupported` for a phase that is not after the last.
    */
   run(phase: Phase): Decision | undefined {
+    checkPhase(phase, this.#lastPhase);
+    this.#lastPhase = phase;
     if (phase !== 5 && (this.#decision !== undefined || phase <= this.#allowedUpTo)) return this.#decision;
     const items = this.#rules.itemsOf(phase);
     let skip = 0;

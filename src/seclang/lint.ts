@@ -1,3 +1,4 @@
+import { WafStateError } from '../contract/errors.js';
 import type { CollectionName } from '../contract/space.js';
 import { type Macro, macrosOf, printTemplate, type Template } from './macro.js';
 import type { Link, Phase, Rule } from './rule.js';
@@ -11,6 +12,11 @@ import { scopeOf } from './variable-read.js';
  * collection that nothing binds, a threshold that parallel requests jump over, a number that is none. In the rules' order.
  */
 export function lintRules(rules: RuleSet): RuleWarning[] {
+  if (typeof rules?.itemsOf !== 'function') {
+    throw new WafStateError('invalid_option', 'lintRules takes what compileRules or loadRules gave', {
+      details: { option: 'rules' },
+    });
+  }
   const all = ([1, 2, 3, 4, 5] satisfies Phase[])
     .flatMap((phase) => rules.itemsOf(phase))
     .filter((item): item is Rule => item.type === 'rule');

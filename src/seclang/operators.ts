@@ -4,10 +4,9 @@ import type { ByteString } from '../contract/bytes.js';
 import { parseInteger } from '../contract/variable.js';
 import { AddressRanges } from './address-ranges.js';
 import { type Expand, expand, parseTemplate, type Template } from './macro.js';
+import { compilePattern } from './pattern.js';
 import { PhraseSet } from './phrases.js';
 import { loadError, type Position, quote } from './position.js';
-import { compileMatcher } from './regex/matcher.js';
-import { PatternError } from './regex/parse.js';
 import { unsupported } from './unsupported.js';
 
 /** A test of one value. */
@@ -48,20 +47,10 @@ export function parseOperator(
 
 function compileRx(pattern: string, position: Position, { regex }: OperatorOptions): Operator {
   refuseMacro('@rx', pattern, position);
-  try {
-    const matcher = compileMatcher(pattern, { backtracking: regex === 'backtracking' });
-    return {
-      run: (value, _, wantsGroups) => (wantsGroups ? (matcher.groups(value) ?? false) : matcher.test(value)),
-    };
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error;
-    throw loadError(
-      position,
-      '@rx',
-      `the regex ${quote(pattern)} ${error.message}`,
-      "write it otherwise; where a linear engine cannot, regex: 'backtracking' allows it on the first 4096 bytes of a value",
-    );
-  }
+  const matcher = compilePattern(pattern, '@rx', position, { backtracking: regex === 'backtracking' });
+  return {
+    run: (value, _, wantsGroups) => (wantsGroups ? (matcher.groups(value) ?? false) : matcher.test(value)),
+  };
 }
 
 function refuseMacro(name: string, argument: string, position: Position): void {

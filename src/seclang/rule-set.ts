@@ -69,7 +69,8 @@ export class RuleSet {
 
   /**
    * Begins to judge one request on its transaction. The engine under it must load synchronously. Nothing is flushed and
-   * nothing closed here: that stays with whoever began the transaction.
+   * nothing closed here: that stays with whoever began the transaction. Throws `invalid_option` for a fact that is missing, unknown or
+   * of the wrong kind.
    */
   begin(transaction: Transaction, request: RequestFacts): Evaluation {
     return new Evaluation(this, transaction, request);

@@ -1,4 +1,5 @@
 import { FACT_NAMES } from '../collections/index.js';
+import { TEN_YEARS } from '../contract/clock.js';
 import { COLLECTION_SPACES, type CollectionName } from '../contract/space.js';
 import type { Action } from './action-list.js';
 import { parseTemplate, type Template } from './macro.js';
@@ -253,7 +254,6 @@ export function isFact(name: string): boolean {
 }
 
 const SECONDS = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
-const TEN_YEARS = 315_360_000;
 
 /** Seconds as rules write them, to the nanosecond; undefined where they are none, negative or beyond ten years. */
 export function readSeconds(text: string): number | undefined {

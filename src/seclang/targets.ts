@@ -1,6 +1,6 @@
+import { compilePattern } from './pattern.js';
 import { loadError, type Piece, type Position, positionAt, quote } from './position.js';
-import { compileMatcher, type Matcher } from './regex/matcher.js';
-import { PatternError } from './regex/parse.js';
+import type { Matcher } from './regex/matcher.js';
 import { unsupported } from './unsupported.js';
 import { VARIABLES, type Variable } from './variables.js';
 
@@ -102,17 +102,7 @@ function toSelector(member: string, position: Position): Selector {
   const regex = /^\/([\s\S]*)\/$/.exec(text);
   if (regex === null) return { type: 'name', name: text, lower: lower(text) };
   const source = regex[1] as string;
-  try {
-    return { type: 'regex', source, matcher: compileMatcher(source, { ignoreCase: true }) };
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error;
-    throw loadError(
-      position,
-      'target',
-      `the regex ${quote(source)} ${error.message}`,
-      'write one that the linear engine can run',
-    );
-  }
+  return { type: 'regex', source, matcher: compilePattern(source, 'target', position, { ignoreCase: true }) };
 }
 
 /** ASCII alone: names are bytes. */

@@ -417,12 +417,19 @@ describe('mutations', () => {
       () => tx.deprecate('ip', 'n', 0, 1),
       () => tx.deprecate('ip', 'n', 1, 0),
       () => tx.deprecate('ip', 'n', 1, 1e-10),
+      // Milliseconds for seconds.
+      () => tx.expire('ip', 'n', Date.now()),
+      () => tx.expire('ip', 'n', 1e300),
+      () => tx.expire('ip', 'n', 315_360_001n),
+      () => tx.deprecate('ip', 'n', 1, 10n ** 30n),
+      () => tx.set('ip', 'TIMEOUT', 1e300),
+      () => tx.set('ip', 'TIMEOUT', '999999999999999999'),
     ]) {
       expect(attempt).toThrow(expect.objectContaining({ code: 'invalid_mutation' }));
     }
     tx.set('ip', 'n', 1);
-    tx.expire('ip', 'n', 1e300);
-    tx.deprecate('ip', 'n', 1, 10n ** 30n);
+    tx.expire('ip', 'n', 315_360_000);
+    tx.deprecate('ip', 'n', 1, 315_360_000n);
     await tx.processLogging();
     expect(tx.get('ip', 'n')).toBe('1');
   });

@@ -91,7 +91,10 @@ describe('an option', () => {
 
   it('of a choice or a boolean is nothing else, and a given string is never quoted', () => {
     expect(() => choiceOption('openThing', 'onFull', 'hunter2', ['evict', 'refuse'])).toThrow(
-      "openThing: onFull must be 'evict' or 'refuse', got a string",
+      "openThing: onFull must be 'evict' or 'refuse', got another string",
+    );
+    expect(() => choiceOption('openThing', 'onFull', 'Refuse', ['evict', 'refuse'])).toThrow(
+      "got another string; did you mean 'refuse'?",
     );
     expect(() => booleanOption('openThing', 'create', 1, true)).toThrow(
       'create must be true or false, got 1',

@@ -112,6 +112,7 @@ describe('the installed package', () => {
       'README.md',
       'THIRD_PARTY_LICENSES.md',
       'dist',
+      'docs',
       'package.json',
     ];
     if (native) expected.push('prebuilds');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { WafStateError } from '../../src/contract/errors.js';
-import { compileRules, loadRules } from '../../src/seclang/index.js';
+import { compileActions, compileRules, lintRules, loadRules } from '../../src/seclang/index.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'wafstate-rules-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -41,7 +41,7 @@ describe('load errors', () => {
     ['SecRule ARGS "@nothing x" "id:1"', 'unsupported', 'no operator @nothing'],
     ['SecRule ARGS "@ x" "id:1"', 'invalid_option', 'is no operator'],
     ['SecRule ARGS "(" "id:1"', 'invalid_option', 'the regex'],
-    ['SecRule ARGS "(a+)+\\1" "id:1"', 'invalid_option', 'backtracking'],
+    ['SecRule ARGS "(a+)+\\1" "id:1"', 'unsupported', 'backtracking'],
     ['SecRule ARGS "@rx %{tx.a}" "id:1"', 'unsupported', 'macro'],
     ['SecRule ARGS "@ipMatch 1.2.3" "id:1"', 'invalid_option', 'no address'],
     ['SecRule ARGS "@ipMatch 1.2.3.4/33" "id:1"', 'invalid_option', 'no address'],
@@ -253,4 +253,62 @@ describe('hostile text', () => {
       }
     },
   );
+});
+
+describe('what is no rule text', () => {
+  const never = (value: unknown) => value as never;
+
+  test.each([
+    ['a promise', Promise.resolve('SecRuleEngine On'), 'await it'],
+    ['bytes', Buffer.from('SecRuleEngine On'), 'decode them'],
+    ['a number', 5, 'type number'],
+    ['nothing', undefined, 'type undefined'],
+    ['null', null, 'null'],
+  ])('is refused, and no set of no rules: %s', (_, text, message) => {
+    for (const compile of [compileRules, compileActions]) {
+      const error = failure(() => compile(never(text)));
+      expect(error).toMatchObject({ code: 'invalid_option', details: { option: 'text' } });
+      expect(error.message).toContain(message);
+    }
+  });
+
+  test.each([[undefined], [null], [5], [[]], [[5]], [Promise.resolve('x')]])(
+    'nor are these paths: %s',
+    (paths) => {
+      expect(failure(() => loadRules(never(paths))).code).toBe('invalid_option');
+    },
+  );
+
+  test.each([[undefined], [null], [{}], ['SecRuleEngine On']])(
+    'nor is this a rule set to lint: %s',
+    (rules) => {
+      expect(failure(() => lintRules(never(rules))).code).toBe('invalid_option');
+    },
+  );
+});
+
+test('an Include that matches no file is a warning', () => {
+  const main = file('lonely.conf', 'SecAction "id:1"\nInclude nowhere-*.conf');
+  expect(loadRules(main).warnings).toMatchObject([{ line: 2, construct: 'Include' }]);
+});
+
+test.each(['(a+)+\\1', 'a++', '(?>a)', '\\pL', '\\x{100}'])(
+  'a rule with a regex that only PCRE can run is left out where that is asked for: %s',
+  (pattern) => {
+    const text = `SecAction "id:1"\nSecRule ARGS "${pattern}" "id:2"\nSecRule ARGS:/${pattern}/ "x" "id:3"`;
+    const rules = compileRules(text, { unsupported: 'skip' });
+    expect(rules.size).toBe(1);
+    expect(rules.warnings.map(({ line }) => line)).toEqual([2, 3]);
+    expect(failure(() => compileRules(text)).code).toBe('unsupported');
+  },
+);
+
+test.each(['(', '[z-a]', 'a**', 'a{2,1}', '\\'])('advises nothing that would not help: %s', (pattern) => {
+  for (const regex of ['linear', 'backtracking'] as const) {
+    const error = failure(() =>
+      compileRules(`SecRule ARGS "${pattern}" "id:1"`, { regex, unsupported: 'skip' }),
+    );
+    expect(error.code).toBe('invalid_option');
+    expect(error.message).not.toContain('backtracking');
+  }
 });

@@ -3,6 +3,7 @@ import { openMemory } from '../../src/backend/memory/memory.js';
 import { Collections } from '../../src/collections/index.js';
 import {
   type CompileRulesOptions,
+  compileActions,
   compileRules,
   type Evaluation,
   type RequestFacts,
@@ -333,6 +334,73 @@ test('the effects of a rule that cannot be finished are undone, those before it 
   const evaluation = rules.begin(transaction, REQUEST);
   expect(() => evaluation.run(1)).toThrow(expect.objectContaining({ code: 'closed' }));
   expect(transaction.list('tx')).toEqual([['a', '1']]);
+});
+
+describe('what a server tells', () => {
+  const rules = compileRules('SecAction "id:1,phase:1"');
+  const refused = (call: () => unknown) => {
+    try {
+      call();
+    } catch (error) {
+      return `${(error as { code: string }).code}: ${(error as Error).message}`;
+    }
+    return 'taken';
+  };
+
+  test.each([
+    ['a fact of another name', { remoteAddr: '192.0.2.1' }, "no option 'remoteAddr'"],
+    ['no address', { clientAddress: undefined }, 'clientAddress must be text'],
+    ['no method', { method: undefined }, 'method must be text'],
+    ['no URI', { uri: undefined }, 'uri must be text'],
+    ['no version', { httpVersion: 1.1 }, 'httpVersion must be text'],
+    ['a port as text', { clientPort: '80' }, 'clientPort must be an integer'],
+    ['an id that is no text', { uniqueId: 7 }, 'uniqueId must be text'],
+    ['no headers', { headers: undefined }, 'headers must be an array'],
+    ['headers as node:http parses them', { headers: { host: 'x' } }, 'rawHeaders'],
+    ['a header without a value', { headers: [['x', undefined]] }, 'headers must be an array'],
+    ['a header with several', { headers: [['x', ['a', 'b']]] }, 'headers must be an array'],
+  ])('is refused where it would blind the rules: %s', (_, facts, message) => {
+    using transaction = collections.begin();
+    const answer = refused(() => rules.begin(transaction, { ...REQUEST, ...facts } as never));
+    expect(answer).toContain('invalid_option: ');
+    expect(answer).toContain(message);
+  });
+
+  test('is refused where it is nothing at all', () => {
+    using transaction = collections.begin();
+    for (const facts of [undefined, null, 5, {}]) {
+      expect(refused(() => rules.begin(transaction, facts as never))).toContain('invalid_option: ');
+    }
+    for (const none of [undefined, null, {}]) {
+      expect(refused(() => rules.begin(none as never, REQUEST))).toContain('invalid_option: ');
+      expect(refused(() => compileActions('setsid:a').apply(none as never, () => undefined))).toContain(
+        'invalid_option: ',
+      );
+    }
+    const evaluation = rules.begin(transaction, REQUEST);
+    for (const body of [undefined, 'x']) {
+      expect(refused(() => evaluation.setBody(body as never))).toContain('invalid_option: ');
+    }
+    for (const response of [undefined, {}, { status: '200', headers: [] }, { status: 200, headers: {} }]) {
+      expect(refused(() => evaluation.setResponse(response as never))).toContain('invalid_option: ');
+    }
+  });
+
+  test('comes phase by phase', () => {
+    using transaction = collections.begin();
+    const evaluation = rules.begin(transaction, REQUEST);
+    for (const phase of [undefined, 0, 6, '1']) {
+      expect(refused(() => evaluation.run(phase as never))).toContain('invalid_option: ');
+    }
+    evaluation.run(1);
+    evaluation.run(3);
+    for (const phase of [1, 2, 3] as const) {
+      expect(refused(() => evaluation.run(phase))).toBe(
+        `unsupported: run: phase ${phase} cannot follow phase 3; begin anew`,
+      );
+    }
+    evaluation.run(5);
+  });
 });
 
 test('a flood is blocked, for its client alone, until its time is over', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { fromBytes } from '../../contract/bytes.js';
 import { WafStateError } from '../../contract/errors.js';
-import { loadAddon, nativeStatus } from '../../record/addon.js';
+import { HOW_TO_HAVE_THE_ADDON, loadAddon, nativeStatus } from '../../record/addon.js';
 import { isFromEarlierBoot } from './boot.js';
 import type { Environment } from './environment.js';
 import { ExitGuard } from './exit-guard.js';
@@ -79,7 +79,7 @@ function chooseAddon({ implementation }: ResolvedLmdbOptions): NativeEnvironment
   if (addon === undefined && implementation === 'native') {
     throw new WafStateError(
       'missing_feature',
-      `openLmdb: the addon is not loaded: ${nativeStatus().reason}; build it with \`npm run build:native\`, or choose implementation 'typescript'`,
+      `openLmdb: the addon is not loaded: ${nativeStatus().reason}; ${HOW_TO_HAVE_THE_ADDON}, or choose implementation 'typescript'`,
       { details: { option: 'implementation' } },
     );
   }

@@ -67,8 +67,8 @@ const NUMBERS = {
   mapSize: { initial: 2 ** 30, least: 2 ** 20, most: 2 ** 44, unit: 'bytes' },
   syncInterval: { initial: 1, least: 0.01, most: 3600, unit: 'seconds', fractions: true },
   maxReaders: { initial: 256, least: 1, most: 65_536, unit: 'readers' },
-  mode: { initial: 0o600, least: 0o600, most: 0o777, unit: 'permission bits' },
-  directoryMode: { initial: 0o700, least: 0o700, most: 0o777, unit: 'permission bits' },
+  mode: { initial: 0o600, least: 0o600, most: 0o777, unit: 'permission bits', octal: true },
+  directoryMode: { initial: 0o700, least: 0o700, most: 0o777, unit: 'permission bits', octal: true },
   cleanupInterval: { initial: 60, least: 0, most: 86_400, unit: 'seconds', fractions: true },
   queueRequests: { initial: 65_536, least: 1, most: 1_000_000, unit: 'commits' },
   queueBytes: { initial: 64 * 2 ** 20, least: 64 * 2 ** 10, most: 2 ** 30, unit: 'bytes' },
@@ -117,9 +117,13 @@ export function resolveLmdbOptions(options: LmdbOptions): ResolvedLmdbOptions {
 
 function pathOption(path: unknown): string {
   if (typeof path === 'string' && path !== '' && !path.includes('\0')) return path;
-  throw new WafStateError('invalid_option', `${OWNER}: path must be the name of a directory, without NUL`, {
-    details: { option: 'path' },
-  });
+  throw new WafStateError(
+    'invalid_option',
+    path === undefined
+      ? `${OWNER}: path is missing; it names the directory that holds the environment`
+      : `${OWNER}: path must be the name of a directory, without NUL`,
+    { details: { option: 'path' } },
+  );
 }
 
 /** Shifts in JavaScript wrap at 32 bits, so the C way to write 4 GiB asks for one byte. */

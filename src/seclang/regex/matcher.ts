@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { backtrackingCost } from './ambiguity.js';
-import { type ParseOptions, PatternError, parsePattern } from './parse.js';
+import { type ParseOptions, parsePattern, UnsupportedPattern } from './parse.js';
 import { printPattern } from './print.js';
 import type { Node } from './syntax.js';
 
@@ -25,7 +25,8 @@ export const BACKTRACKING_BYTES = 4096;
 
 /**
  * Compiles a pattern so that no input makes it exponential. What its ambiguity shows to take few steps runs on V8, everything
- * else, and input that is long for a pattern whose steps grow with its square, on re2js in linear time. Throws `PatternError`.
+ * else, and input that is long for a pattern whose steps grow with its square, on re2js in linear time. Throws `PatternError`,
+ * of which `NotLinear` is the one that `backtracking` would allow.
  */
 export function compileMatcher(pattern: string, options: MatcherOptions = {}): Matcher {
   const node = parsePattern(pattern, options);
@@ -37,13 +38,16 @@ export function compileMatcher(pattern: string, options: MatcherOptions = {}): M
     linear = compileLinear(node);
   } catch (error) {
     if (options.backtracking === true) return new V8Matcher(v8, 'backtracking', BACKTRACKING_BYTES);
-    throw new PatternError(
+    throw new NotLinear(
       `may take time beyond bounds by backtracking, and the linear engine cannot run it (${error instanceof Error ? error.message : String(error)})`,
     );
   }
   if (cost.exponential || cost.degree > 3) return new LinearMatcher(linear);
   return new SplitMatcher(v8, linear, Math.floor((MAX_STEPS / cost.factor) ** (1 / cost.degree)));
 }
+
+/** Neither engine can run it within bounds. */
+export class NotLinear extends UnsupportedPattern {}
 
 function compileLinear(node: Node): RE2JS {
   return RE2JS.compile(printPattern(node, 're2'));

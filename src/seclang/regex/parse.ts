@@ -14,6 +14,9 @@ import {
 /** What is wrong with a pattern, in words for whoever wrote it. */
 export class PatternError extends Error {}
 
+/** PCRE knows what the pattern asks for; here it is not carried out. */
+export class UnsupportedPattern extends PatternError {}
+
 /** Bytes of a pattern. */
 const MAX_PATTERN = 65_536;
 /** Groups inside of groups. */
@@ -26,7 +29,8 @@ export interface ParseOptions {
 
 /**
  * Reads the pattern as PCRE does with DOTALL and DOLLAR_ENDONLY and without UTF, the way ModSecurity compiles them. Throws
- * `PatternError` for what is no pattern, and for atomic groups, possessive quantifiers, recursion, conditions and Unicode properties.
+ * `PatternError` for what is no pattern, `UnsupportedPattern` for atomic groups, possessive quantifiers, recursion, conditions and
+ * Unicode properties.
  */
 export function parsePattern(pattern: string, options: ParseOptions = {}): Node {
   if (pattern.length > MAX_PATTERN) {
@@ -133,7 +137,7 @@ class Parser {
       if (bounds === undefined) return node;
       if (stacked > 0) throw new PatternError('repeats a repetition');
       const lazy = this.#eat('?');
-      if (!lazy && this.#eat('+')) throw new PatternError('has a possessive quantifier');
+      if (!lazy && this.#eat('+')) throw new UnsupportedPattern('has a possessive quantifier');
       const [least, most] = bounds;
       node = { type: 'repeat', item: node, least, most, lazy };
     }
@@ -176,7 +180,7 @@ class Parser {
       return { type: 'capture', item: this.#closed() };
     }
     const flags = this.#match(/([imsx]*)(?:-([imsx]*))?(:|\))/y);
-    if (flags === undefined) throw new PatternError('has a group (?… of a kind that is not supported');
+    if (flags === undefined) throw new UnsupportedPattern('has a group (?… of a kind that is not supported');
     const outer = this.#flags;
     this.#flags = withFlags(withFlags(outer, flags[1] ?? '', true), flags[2] ?? '', false);
     if (flags[3] === ')') return undefined;
@@ -253,11 +257,12 @@ class Parser {
         const braced = this.#match(/\{([0-9A-Fa-f]{1,8})\}/y);
         const code = Number.parseInt(braced?.[1] ?? this.#match(/[0-9A-Fa-f]{0,2}/y)?.[0] ?? '', 16);
         if (code > 0xff)
-          throw new PatternError('names a character beyond \\xff, and is matched against bytes');
+          throw new UnsupportedPattern('names a character beyond \\xff, and is matched against bytes');
         return Number.isNaN(code) ? 0 : code;
       }
     }
-    if (/[A-Za-z0-9]/.test(next)) throw new PatternError(`has the escape \\${next}, which is not supported`);
+    if (/[A-Za-z0-9]/.test(next))
+      throw new UnsupportedPattern(`has the escape \\${next}, which is not supported`);
     return next.charCodeAt(0);
   }
 

@@ -27,7 +27,7 @@ describe('options of openLmdb', () => {
   });
 
   it.each([
-    [{}, 'path', /path must be/],
+    [{}, 'path', /path is missing/],
     [{ path: '' }, 'path', /path must be/],
     [{ path: 'a\0b' }, 'path', /without NUL/],
     [{ path: 'p', mapsize: 2 ** 30 }, 'mapsize', /did you mean 'mapSize'/],
@@ -36,7 +36,7 @@ describe('options of openLmdb', () => {
     [{ path: 'p', mapSize: 2 ** 20 - 1 }, 'mapSize', /from 1048576 to 17592186044416, got 1048575/],
     [{ path: 'p', mapSize: 2 ** 45 }, 'mapSize', /from 1048576 to 17592186044416/],
     [{ path: 'p', mapSize: 2 ** 20 + 0.5 }, 'mapSize', /an integer of bytes/],
-    [{ path: 'p', mapSize: '1g' }, 'mapSize', /got a string/],
+    [{ path: 'p', mapSize: '1g' }, 'mapSize', /got a value of type string/],
     [{ path: 'p', durability: 'fast' }, 'durability', /'durable' or 'relaxed'/],
     [{ path: 'p', implementation: 'c++' }, 'implementation', /'auto' or 'native' or 'typescript'/],
     [{ path: 'p', maxReaders: 0 }, 'maxReaders', /from 1 to 65536, got 0/],
