@@ -10,7 +10,7 @@ namespace wafstate::addon {
 
 // Raised whenever a call changes its arguments or its result. The loader refuses an addon with another
 // number, so that a stale binary is reported instead of misread.
-constexpr int kAddonAbi = 2;
+constexpr int kAddonAbi = 3;
 
 // One line a concern. The addon is loaded into every thread of a process, each with exports of its own.
 static Napi::Object Init(Napi::Env env, Napi::Object exports) {

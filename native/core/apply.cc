@@ -218,9 +218,11 @@ bool Applier::Mutate(const Mutation& mutation, Slot& slot, bool live) const {
       slot.present = false;
       return true;
     case Operation::kAdd:
-      return set_sum(CheckedAdd(current, mutation.operand));
+      return set_sum(mutation.saturates ? SaturatingAdd(current, mutation.operand)
+                                        : CheckedAdd(current, mutation.operand));
     case Operation::kSubtract:
-      return set_sum(CheckedSubtract(current, mutation.operand));
+      return set_sum(mutation.saturates ? SaturatingSubtract(current, mutation.operand)
+                                        : CheckedSubtract(current, mutation.operand));
     case Operation::kExpire:
       if (mutation.only_if_none && variable.has_deadline) return true;
       variable.has_deadline = true;

@@ -78,6 +78,10 @@ std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
   return CheckedAdd(a, b).value_or(b > 0 ? kMax : kMin);
 }
 
+std::int64_t SaturatingSubtract(std::int64_t a, std::int64_t b) {
+  return CheckedSubtract(a, b).value_or(b > 0 ? kMin : kMax);
+}
+
 std::uint64_t WholePeriods(std::int64_t clock, std::int64_t at, std::int64_t period) {
   if (at <= clock) return 0;
   // The distance of two signed times needs 64 bits without a sign.

@@ -45,8 +45,9 @@ class Decimal {
   return __builtin_sub_overflow(a, b, &difference) ? std::nullopt : std::optional(difference);
 }
 
-// Held at the bounds of 64 bits: a time beyond them is as good as the bound.
+// Held at the bounds of 64 bits.
 [[nodiscard]] std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b);
+[[nodiscard]] std::int64_t SaturatingSubtract(std::int64_t a, std::int64_t b);
 
 // Whole periods from `clock` to `at`. REQUIRES: period > 0.
 [[nodiscard]] std::uint64_t WholePeriods(std::int64_t clock, std::int64_t at, std::int64_t period);

@@ -8,6 +8,13 @@ constexpr std::size_t kRequestHeaderBytes = 20;
 constexpr std::size_t kMutationHeaderBytes = 4;
 constexpr std::uint8_t kHasTimeout = 1;
 constexpr std::uint8_t kOnlyIfNone = 1;
+constexpr std::uint8_t kSaturates = 1;
+
+std::uint8_t KnownFlags(Operation operation) {
+  if (operation == Operation::kExpire) return kOnlyIfNone;
+  const bool is_sum = operation == Operation::kAdd || operation == Operation::kSubtract;
+  return is_sum ? kSaturates : 0;
+}
 
 }  // namespace
 
@@ -79,7 +86,7 @@ bool Request::ParseMutation(ByteReader& reader) {
   const bool of_record =
       mutation.operation == Operation::kTimeout || mutation.operation == Operation::kRemoveRecord;
   if (of_record != mutation.name.empty() || HasUpperCase(mutation.name)) return false;
-  if (flags != 0 && (mutation.operation != Operation::kExpire || flags != kOnlyIfNone)) return false;
+  if ((flags & ~KnownFlags(mutation.operation)) != 0) return false;
 
   switch (mutation.operation) {
     case Operation::kSet: {
@@ -93,6 +100,7 @@ bool Request::ParseMutation(ByteReader& reader) {
     case Operation::kAdd:
     case Operation::kSubtract:
       if (!reader.Read(mutation.operand)) return false;
+      mutation.saturates = flags == kSaturates;
       break;
     case Operation::kExpire:
       if (!reader.Read(mutation.operand)) return false;

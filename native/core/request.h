@@ -38,6 +38,7 @@ struct Mutation {
   std::int64_t at = 0;      // kDeprecate
   Operation operation = Operation::kSet;
   bool only_if_none = false;  // kExpire
+  bool saturates = false;     // kAdd, kSubtract
 };
 
 enum class Expectation : std::uint8_t { kAny = 0, kAbsent = 1, kRevision = 2 };

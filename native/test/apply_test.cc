@@ -151,6 +151,18 @@ TEST_CASE(RefusesOverflow) {
   CHECK(Apply({}, At(5).Write().Subtract("n", kMax).Subtract("n", 2).bytes()).status() == Status::kOverflow);
 }
 
+TEST_CASE(HoldsSumsAtTheBoundsWhereThatIsAskedFor) {
+  const auto sum = [](const BatchBuilder& batch) { return Apply({}, batch.bytes()).record; };
+  const auto is = [](std::string_view value) { return MakeRecord({5, 5, 1, {}}, {{"n", value, {}, 5}}, 8); };
+  constexpr std::string_view kMost = "9223372036854775807";
+  constexpr std::string_view kLeast = "-9223372036854775808";
+  CHECK(sum(At(5).Write().Add("n", kMax, true).Add("n", 1, true)) == is(kMost));
+  CHECK(sum(At(5).Write().Add("n", kMin, true).Add("n", kMin, true)) == is(kLeast));
+  CHECK(sum(At(5).Write().Subtract("n", kMin, true)) == is(kMost));
+  CHECK(sum(At(5).Write().Add("n", kMin, true).Subtract("n", kMax, true)) == is(kLeast));
+  CHECK(Apply({}, At(5).Write().Add("n", kMax, true).Add("n", 1).bytes()).status() == Status::kOverflow);
+}
+
 TEST_CASE(DecaysOnTheVariablesOwnClock) {
   const Buffer existing = MakeRecord({1000, 1000, 1, {}}, {{"n", "10", {}, 1000}});
   const auto after = [&existing](std::int64_t amount, std::int64_t period, std::int64_t at,

@@ -157,7 +157,9 @@ TEST_CASE(RefusesEveryBreachOfTheGrammar) {
   const Buffer add = at().Add("n", 1).bytes();
   for (const std::uint8_t operation : FromHex("00 09 ff"))
     CHECK(!Parses(with(add, first, operation)));
-  CHECK(!Parses(with(add, first + 1, 1)));
+  CHECK(Parses(with(add, first + 1, 1)));
+  CHECK(!Parses(with(add, first + 1, 2)));
+  CHECK(!Parses(with(at().Remove("n").bytes(), first + 1, 1)));
   CHECK(!Parses(with(add, first + 4, 'N')));
   CHECK(!Parses(at().Add("", 1).bytes()));
   CHECK(Parses(at().Expire("n", 1, true).bytes()));

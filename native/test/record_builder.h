@@ -98,11 +98,11 @@ class BatchBuilder {
     return Seal();
   }
   BatchBuilder& Remove(std::string_view name) { return Mutate(Operation::kRemove, name); }
-  BatchBuilder& Add(std::string_view name, std::int64_t delta) {
-    return Mutate(Operation::kAdd, name, {delta});
+  BatchBuilder& Add(std::string_view name, std::int64_t delta, bool saturates = false) {
+    return Mutate(Operation::kAdd, name, {delta}, saturates ? 1 : 0);
   }
-  BatchBuilder& Subtract(std::string_view name, std::int64_t delta) {
-    return Mutate(Operation::kSubtract, name, {delta});
+  BatchBuilder& Subtract(std::string_view name, std::int64_t delta, bool saturates = false) {
+    return Mutate(Operation::kSubtract, name, {delta}, saturates ? 1 : 0);
   }
   BatchBuilder& Expire(std::string_view name, std::int64_t deadline, bool only_if_none = false) {
     return Mutate(Operation::kExpire, name, {deadline}, only_if_none ? 1 : 0);

@@ -1,5 +1,5 @@
 import { type ByteString, compareBytes } from '../contract/bytes.js';
-import { INT64_MAX, INT64_MIN } from '../contract/clock.js';
+import { saturatingAdd } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
 import type { Limits } from '../contract/limits.js';
 import { parseInteger } from '../contract/variable.js';
@@ -43,11 +43,12 @@ export class LocalStore {
   }
 
   /** By the rules of a collection's add: what is missing or no number counts as 0. */
-  add(name: ByteString, delta: bigint, mark: Checkpoint | undefined): void {
-    const sum = parseInteger(this.#values.get(name)) + delta;
-    if (sum > INT64_MAX || sum < INT64_MIN) {
+  add(name: ByteString, delta: bigint, saturates: boolean, mark: Checkpoint | undefined): void {
+    const current = parseInteger(this.#values.get(name));
+    const sum = saturatingAdd(current, delta);
+    if (!saturates && sum !== current + delta) {
       throw new WafStateError('capacity_exceeded', 'the sum in tx is out of the range of 64 signed bits', {
-        details: { space: 'tx', limit: sum > 0n ? INT64_MAX : INT64_MIN, actual: sum },
+        details: { space: 'tx', limit: sum, actual: current + delta },
       });
     }
     this.set(name, String(sum) as ByteString, mark);

@@ -28,6 +28,9 @@ import {
 import { LocalStore } from './local.js';
 import type { Settings } from './settings.js';
 
+/** What becomes of a sum beyond 64 bits. */
+export type Beyond = 'refuse' | 'saturate';
+
 const NO_KEYS: PublishedKeys = { session: undefined, user: undefined, resource: undefined };
 
 /**
@@ -198,30 +201,14 @@ export class Transaction {
 
   /**
    * Adds to the variable's integer, 0 where it has none. A sum beyond 64 bits makes the flush fail with
-   * `capacity_exceeded`; in tx, this call.
+   * `capacity_exceeded`, and in tx this call; with `saturate` it is held at the bound: for deltas that a client chooses.
    */
-  add(scope: Scope, name: Text, delta: Integer): void {
-    const space = toSpace(scope);
-    const amount = toInteger(delta, 'delta');
-    if (space === TX) this.#store().add(toLocalName(name, this.#settings.limits), amount, this.#mark);
-    else
-      this.#bindings.append(this.#bindings.get(space), {
-        type: 'add',
-        name: this.#variable(name),
-        delta: amount,
-      });
+  add(scope: Scope, name: Text, delta: Integer, beyond: Beyond = 'refuse'): void {
+    this.#sum('add', scope, name, delta, beyond);
   }
 
-  subtract(scope: Scope, name: Text, delta: Integer): void {
-    const space = toSpace(scope);
-    const amount = toInteger(delta, 'delta');
-    if (space === TX) this.#store().add(toLocalName(name, this.#settings.limits), -amount, this.#mark);
-    else
-      this.#bindings.append(this.#bindings.get(space), {
-        type: 'subtract',
-        name: this.#variable(name),
-        delta: amount,
-      });
+  subtract(scope: Scope, name: Text, delta: Integer, beyond: Beyond = 'refuse'): void {
+    this.#sum('subtract', scope, name, delta, beyond);
   }
 
   /** Value, deadline and decay clock. Removing TIMEOUT ends the record's sliding timeout. */
@@ -368,6 +355,20 @@ export class Transaction {
     this.#bindings.assertOpen();
     this.#local ??= new LocalStore(this.#settings.limits);
     return this.#local;
+  }
+
+  #sum(type: 'add' | 'subtract', scope: Scope, name: Text, delta: Integer, beyond: Beyond): void {
+    const space = toSpace(scope);
+    const binding = space === TX ? undefined : this.#bindings.get(space);
+    const amount = toInteger(delta, 'delta');
+    const saturates = beyond === 'saturate';
+    if (!saturates && beyond !== 'refuse') choiceOption(type, 'beyond', beyond, ['refuse', 'saturate']);
+    if (binding === undefined) {
+      const variable = toLocalName(name, this.#settings.limits);
+      this.#store().add(variable, type === 'add' ? amount : -amount, saturates, this.#mark);
+    } else {
+      this.#bindings.append(binding, { type, name: this.#variable(name), delta: amount, saturates });
+    }
   }
 
   #variable(name: Text): ByteString {

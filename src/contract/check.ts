@@ -206,6 +206,8 @@ function checkMutation(record: RecordName, mutation: Mutation, limits: Limits): 
     case 'subtract':
       checkName(record, mutation.name, limits);
       checkInteger(record, 'delta', mutation.delta, INT64_MIN);
+      if (mutation.saturates !== undefined && typeof mutation.saturates !== 'boolean')
+        throw invalid(record, 'saturates', 'saturates must be true or false');
       return;
     case 'expire':
       checkName(record, mutation.name, limits);

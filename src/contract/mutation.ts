@@ -31,11 +31,13 @@ export interface RemoveMutation {
   readonly name: ByteString;
 }
 
-/** Adds a signed 64-bit delta, checked; what is missing or no number counts as 0. */
+/** Adds a signed 64-bit delta; what is missing or no number counts as 0. */
 export interface AddMutation {
   readonly type: 'add';
   readonly name: ByteString;
   readonly delta: bigint;
+  /** A sum beyond 64 bits is held at the bound. Default: it refuses the whole batch. */
+  readonly saturates?: boolean | undefined;
 }
 
 /** A step of its own, since the negative of the least 64-bit integer is none. */
@@ -43,6 +45,7 @@ export interface SubtractMutation {
   readonly type: 'subtract';
   readonly name: ByteString;
   readonly delta: bigint;
+  readonly saturates?: boolean | undefined;
 }
 
 /** Sets the absolute deadline; the variable need not exist yet. */

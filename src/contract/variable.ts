@@ -1,6 +1,6 @@
 import type { ByteString } from './bytes.js';
 import { INT64_MAX, INT64_MIN } from './clock.js';
-import type { VariableMutation } from './mutation.js';
+import type { AddMutation, SubtractMutation, VariableMutation } from './mutation.js';
 import type { Variable } from './snapshot.js';
 
 /**
@@ -36,9 +36,9 @@ export function applyToVariable(
     case 'remove':
       return undefined;
     case 'add':
-      return withSum(current, parseInteger(current?.value) + mutation.delta, now);
+      return withSum(current, parseInteger(current?.value) + mutation.delta, mutation, now);
     case 'subtract':
-      return withSum(current, parseInteger(current?.value) - mutation.delta, now);
+      return withSum(current, parseInteger(current?.value) - mutation.delta, mutation, now);
     case 'expire':
       if (mutation.onlyIfNone && current?.deadline !== undefined) return current;
       return { value: current?.value, deadline: mutation.deadline, clock: current?.clock };
@@ -53,9 +53,15 @@ function withValue(current: Variable | undefined, value: ByteString, now: bigint
   return { value, deadline: current?.deadline, clock: current?.clock ?? now };
 }
 
-function withSum(current: Variable | undefined, sum: bigint, now: bigint): Variable | typeof OVERFLOW {
-  if (sum > INT64_MAX || sum < INT64_MIN) return OVERFLOW;
-  return withValue(current, String(sum) as ByteString, now);
+function withSum(
+  current: Variable | undefined,
+  sum: bigint,
+  { saturates }: AddMutation | SubtractMutation,
+  now: bigint,
+): Variable | typeof OVERFLOW {
+  const held = sum > INT64_MAX ? INT64_MAX : sum < INT64_MIN ? INT64_MIN : sum;
+  if (held !== sum && saturates !== true) return OVERFLOW;
+  return withValue(current, String(held) as ByteString, now);
 }
 
 /**

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { WafStateError } from '../contract/errors.js';
 
 /** The addon's `abi`: raised whenever a call changes its arguments or its result. */
-const ADDON_ABI = 2;
+const ADDON_ABI = 3;
 
 /** What is loaded, and why. */
 export interface NativeStatus {

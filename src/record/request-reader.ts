@@ -151,15 +151,20 @@ export class RequestReader {
       case Operation.remove:
         return { type: 'remove', name };
       case Operation.add:
-        return { type: 'add', name, delta: view.getBigInt64(operands, true) };
+        return { type: 'add', name, delta: view.getBigInt64(operands, true), saturates: hasFlag(view, at) };
       case Operation.subtract:
-        return { type: 'subtract', name, delta: view.getBigInt64(operands, true) };
+        return {
+          type: 'subtract',
+          name,
+          delta: view.getBigInt64(operands, true),
+          saturates: hasFlag(view, at),
+        };
       case Operation.expire:
         return {
           type: 'expire',
           name,
           deadline: view.getBigInt64(operands, true),
-          onlyIfNone: view.getUint8(at + 1) === 1,
+          onlyIfNone: hasFlag(view, at),
         };
       case Operation.deprecate:
         return {
@@ -209,7 +214,7 @@ export class RequestReader {
     const operation = view.getUint8(at);
     const flags = view.getUint8(at + 1);
     if (operation < Operation.set || operation > Operation.removeRecord) return -1;
-    if (flags > (operation === Operation.expire ? 1 : 0)) return -1;
+    if (flags > (hasFlags(operation) ? 1 : 0)) return -1;
     const name = at + MUTATION_HEADER_BYTES;
     const operands = name + view.getUint16(at + 2, true);
     if (operands > end) return -1;
@@ -247,4 +252,13 @@ function isZero(view: DataView, at: number): boolean {
 /** Of a signed 64-bit integer. */
 function isPositive(view: DataView, at: number): boolean {
   return view.getInt32(at + 4, true) >= 0 && !isZero(view, at);
+}
+
+function hasFlags(operation: number): boolean {
+  return operation === Operation.expire || operation === Operation.add || operation === Operation.subtract;
+}
+
+/** Bit 0 of the mutation at `at`. */
+function hasFlag(view: DataView, at: number): boolean {
+  return view.getUint8(at + 1) === 1;
 }

@@ -180,11 +180,11 @@ export class RequestWriter {
         this.#head(Operation.remove, 0, mutation.name, 0);
         break;
       case 'add':
-        this.#head(Operation.add, 0, mutation.name, 8);
+        this.#head(Operation.add, mutation.saturates === true ? 1 : 0, mutation.name, 8);
         this.#out.int64(mutation.delta);
         break;
       case 'subtract':
-        this.#head(Operation.subtract, 0, mutation.name, 8);
+        this.#head(Operation.subtract, mutation.saturates === true ? 1 : 0, mutation.name, 8);
         this.#out.int64(mutation.delta);
         break;
       case 'expire':

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Transaction } from '../collections/index.js';
 import type { ByteString } from '../contract/bytes.js';
-import { INT64_MAX, INT64_MIN } from '../contract/clock.js';
+import { saturatingAdd } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
 import type { CollectionName } from '../contract/space.js';
 import { parseInteger } from '../contract/variable.js';
@@ -142,31 +142,25 @@ export class Effects {
     else this.#withinLimits(() => this.#transaction.set(collection, 'TIMEOUT', value.trim()));
   }
 
-  #set({ scope }: SetAction | AddAction, name: string, value: string): void {
+  #set({ scope }: SetAction, name: string, value: string): void {
     this.#withinLimits(() => {
       const variable = toText(name);
       if (this.#hasRoom(scope, variable, value.length)) this.#transaction.set(scope, variable, toText(value));
     });
   }
 
-  /**
-   * Added blind, so that increments compose, unless the sum that this request sees is beyond 64 bits: then the bound is set. In
-   * that case alone what others add meanwhile is lost, in a counter that is no longer one.
-   */
+  /** Blind, so that increments compose, and held at the bounds: a client that chooses the amount must not make the commit fail. */
   #add(action: AddAction, name: string, amount: bigint): void {
     const { scope, type } = action;
     this.#withinLimits(() => {
       const current = parseInteger(readVariable(this.#transaction, scope, name) as ByteString | undefined);
-      const sum = type === 'add' ? current + amount : current - amount;
-      if (sum > INT64_MAX || sum < INT64_MIN) {
-        this.#diagnostics.count('saturated');
-        this.#set(action, name, String(sum > 0n ? INT64_MAX : INT64_MIN));
-        return;
-      }
+      const delta = type === 'add' ? amount : -amount;
+      const sum = saturatingAdd(current, delta);
+      if (sum !== current + delta) this.#diagnostics.count('saturated');
       const variable = toText(name);
       if (!this.#hasRoom(scope, variable, String(sum).length)) return;
-      if (type === 'add') this.#transaction.add(scope, variable, amount);
-      else this.#transaction.subtract(scope, variable, amount);
+      if (type === 'add') this.#transaction.add(scope, variable, amount, 'saturate');
+      else this.#transaction.subtract(scope, variable, amount, 'saturate');
     });
   }
 

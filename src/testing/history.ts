@@ -204,7 +204,7 @@ class History {
       case 16:
         return step.remove(name);
       case 4:
-        return step.subtract(name, this.#random.pick(DELTAS));
+        return step.subtract(name, this.#random.pick(DELTAS), this.#random.chance(3));
       case 5:
       case 6:
         return this.#session.has('per_variable_expiry') ? step.expire(name, time) : step.remove(name);
@@ -223,7 +223,7 @@ class History {
       case 11:
         return this.#random.chance(2) ? step.removeRecord() : step.set(name, '1');
       default:
-        return step.add(name, this.#random.pick(DELTAS));
+        return step.add(name, this.#random.pick(DELTAS), this.#random.chance(3));
     }
   }
 }

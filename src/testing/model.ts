@@ -206,7 +206,9 @@ function step(
     case 'add':
     case 'subtract': {
       const sum = integerOf(current?.value) + (mutation.type === 'add' ? mutation.delta : -mutation.delta);
-      return sum > MAX || sum < MIN ? 'overflow' : { value: String(sum), deadline, clock };
+      if (sum <= MAX && sum >= MIN) return { value: String(sum), deadline, clock };
+      if (mutation.saturates !== true) return 'overflow';
+      return { value: String(sum > 0n ? MAX : MIN), deadline, clock };
     }
     case 'expire':
       if (mutation.onlyIfNone && deadline !== undefined) return current;

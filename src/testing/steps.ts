@@ -15,12 +15,12 @@ export function remove(name: string): Mutation {
   return { type: 'remove', name: bytes(name) };
 }
 
-export function add(name: string, delta: bigint): Mutation {
-  return { type: 'add', name: bytes(name), delta };
+export function add(name: string, delta: bigint, saturates = false): Mutation {
+  return { type: 'add', name: bytes(name), delta, saturates };
 }
 
-export function subtract(name: string, delta: bigint): Mutation {
-  return { type: 'subtract', name: bytes(name), delta };
+export function subtract(name: string, delta: bigint, saturates = false): Mutation {
+  return { type: 'subtract', name: bytes(name), delta, saturates };
 }
 
 export function expire(name: string, deadline: bigint): Mutation {

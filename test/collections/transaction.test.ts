@@ -466,6 +466,24 @@ describe('mutations', () => {
     await read.bind('ip', 'k');
     expect(read.count('ip')).toBe(0);
   });
+
+  test.each(['ip', 'tx'] as const)('a sum may be held at the bound instead, in %s', async (scope) => {
+    const [most, least] = [2n ** 63n - 1n, -(2n ** 63n)];
+    const tx = collections().begin();
+    await tx.bind('ip', 'k');
+    tx.set(scope, 'a', most);
+    tx.add(scope, 'a', 1, 'saturate');
+    tx.set(scope, 'b', least);
+    tx.subtract(scope, 'b', 1, 'saturate');
+    tx.subtract(scope, 'c', least, 'saturate');
+    await tx.processLogging();
+    expect(tx.list(scope)).toEqual([
+      ['a', `${most}`],
+      ['b', `${least}`],
+      ['c', `${most}`],
+    ]);
+    expect(() => tx.add(scope, 'a', 1, 'wrap' as never)).toThrow("beyond must be 'refuse' or 'saturate'");
+  });
 });
 
 describe('the end', () => {

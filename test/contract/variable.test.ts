@@ -177,6 +177,16 @@ describe('add and subtract', () => {
     expect(applyToVariable(stored('0'), subtract(INT64_MIN), 5n)).toBe(OVERFLOW);
   });
 
+  it('are held at the bounds where that is asked for', () => {
+    const held = (value: bigint, mutation: object) =>
+      applyToVariable(stored(`${value}`), { ...mutation, saturates: true } as VariableMutation, 5n);
+    expect(held(INT64_MAX, add(1n))).toMatchObject({ value: `${INT64_MAX}` });
+    expect(held(INT64_MIN, add(-1n))).toMatchObject({ value: `${INT64_MIN}` });
+    expect(held(0n, subtract(INT64_MIN))).toMatchObject({ value: `${INT64_MAX}` });
+    expect(held(INT64_MIN, subtract(1n))).toMatchObject({ value: `${INT64_MIN}` });
+    expect(held(1n, add(1n))).toMatchObject({ value: '2' });
+  });
+
   it('keep deadline and clock', () => {
     expect(applyToVariable(stored('1', 10n, 2n), add(1n), 5n)).toEqual({
       value: '2',

@@ -125,7 +125,11 @@ function step(
       break;
     case 'add':
     case 'subtract': {
-      const sum = number(held.value) + (mutation.type === 'add' ? mutation.delta : -mutation.delta);
+      let sum = number(held.value) + (mutation.type === 'add' ? mutation.delta : -mutation.delta);
+      if (mutation.saturates) {
+        if (sum < LEAST) sum = LEAST;
+        if (sum > MOST) sum = MOST;
+      }
       if (sum < LEAST || sum > MOST) return 'overflow';
       held.value = `${sum}`;
       break;

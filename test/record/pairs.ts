@@ -173,7 +173,7 @@ function mutation(random: Random): Mutation {
       return { type: 'set', name, value: value(random) };
     case 7:
     case 8:
-      return { type: 'subtract', name, delta: integer(random) };
+      return { type: 'subtract', name, delta: integer(random), saturates: random.chance(0.3) };
     case 9:
     case 10:
       return {
@@ -189,7 +189,12 @@ function mutation(random: Random): Mutation {
     case 14:
       return { type: 'expire', name, deadline: time(random), onlyIfNone: random.chance(0.5) };
     default:
-      return { type: 'add', name, delta: random.chance(0.7) ? BigInt(random.below(5)) : integer(random) };
+      return {
+        type: 'add',
+        name,
+        delta: random.chance(0.7) ? BigInt(random.below(5)) : integer(random),
+        saturates: random.chance(0.3),
+      };
   }
 }
 
@@ -198,7 +203,7 @@ function count(random: Random, name: ByteString): Mutation {
   if (random.chance(0.5))
     return { type: 'expire', name, deadline: time(random), onlyIfNone: random.chance(0.3) };
   const delta = random.chance(0.8) ? BigInt(random.below(5)) : integer(random);
-  return { type: random.chance(0.8) ? 'add' : 'subtract', name, delta };
+  return { type: random.chance(0.8) ? 'add' : 'subtract', name, delta, saturates: random.chance(0.3) };
 }
 
 function positive(random: Random): bigint {

@@ -108,6 +108,20 @@ describe('setvar', () => {
     expect(tx.get(scope, 'n')).toBe(String(-(2n ** 63n)));
   });
 
+  test('saturates on top of what others stored meanwhile', async () => {
+    const most = String(2n ** 63n - 1n);
+    const plan = compileActions('initcol:ip=shared,setvar:ip.n=+%{V},setvar:ip.failures=+1');
+    const transactions = [collections.begin(), collections.begin()];
+    for (const transaction of transactions) plan.apply(transaction, () => most);
+    for (const transaction of transactions) await transaction.processLogging();
+    const after = collections.begin();
+    after.bindSync('ip', 'shared');
+    expect(after.list('ip')).toEqual([
+      ['failures', '2'],
+      ['n', most],
+    ]);
+  });
+
   test('runs once for each matched value, what else there is once', () => {
     const plan = compileActions('initcol:ip=%{V},setvar:ip.n=+1,setvar:ip.%{V}=1,expirevar:ip.%{V}=0');
     plan.apply(

@@ -74,6 +74,20 @@ export function arithmetic(suite: Suite): void {
       assert.equal(await s.value('k', 'x'), String(INT64_MAX));
     });
 
+    suite.rule('holds sums at the bounds where the mutation says so', async (s) => {
+      await s.write('k', [set('max', String(INT64_MAX - 1n)), set('min', String(INT64_MIN + 1n))]);
+      await s.write('k', [
+        add('max', 5n, true),
+        add('min', INT64_MIN, true),
+        subtract('a', INT64_MIN, true),
+        subtract('b', INT64_MAX, true),
+        subtract('b', 2n, true),
+        add('c', 1n, true),
+      ]);
+      const [max, min] = [String(INT64_MAX), String(INT64_MIN)];
+      assert.deepEqual(await s.values('k'), { max, min, a: max, b: min, c: '1' });
+    });
+
     for (const [name, step, start] of [
       ['above, by add,', add('x', 1n), INT64_MAX],
       ['below, by add,', add('x', -1n), INT64_MIN],
