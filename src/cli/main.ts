@@ -16,6 +16,7 @@ import { CLEANUP, cleanup } from './cleanup.js';
 import { DELETE, remove } from './delete.js';
 import { EXPORT, exportRecords } from './export.js';
 import { GET, get } from './get.js';
+import { GUARD, runGuard } from './guard.js';
 import { IMPORT, importRecords } from './import.js';
 import { LINT, lint } from './lint.js';
 import { LIST, list } from './list.js';
@@ -27,6 +28,7 @@ import { VERIFY, verify } from './verify.js';
 
 const COMMANDS: readonly (readonly [CommandSpec, (args: Arguments) => Promise<number>])[] = [
   [REPLAY, replay],
+  [GUARD, runGuard],
   [LIST, list],
   [GET, get],
   [DELETE, remove],

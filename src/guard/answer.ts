@@ -37,8 +37,8 @@ export function textOf({ status, location, retryAfter }: Answer, request: Incomi
       'Cache-Control': 'no-store',
       ...(location !== undefined && { Location: headerValue(location) }),
       ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
-      // Else the server would read on to the end of a body that nobody wants.
-      ...(hasBody(request) && !request.complete && { Connection: 'close' }),
+      // Else the server would read on to the end of a body that nobody wants; and who sent what cannot be read sends no more.
+      ...((status === 400 || (hasBody(request) && !request.complete)) && { Connection: 'close' }),
     },
   };
 }

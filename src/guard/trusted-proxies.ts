@@ -27,9 +27,8 @@ export class TrustedProxies {
 
   /** The address of the client, '' where even the peer has none, as on a Unix socket that is not trusted. */
   clientOf(request: IncomingMessage): string {
-    const peer = request.socket.remoteAddress ?? '';
-    if (this.#none || !this.#trusts(peer)) return peer;
-    let client = peer;
+    if (!this.trusts(request)) return peerOf(request);
+    let client = peerOf(request);
     for (const hop of hopsOf(request)) {
       // A trusted proxy wrote no address: then nothing before it is known either.
       if (hop === undefined) break;
@@ -39,9 +38,16 @@ export class TrustedProxies {
     return client;
   }
 
-  #trusts(peer: string): boolean {
+  /** Whether the peer of the connection is a proxy that is believed. */
+  trusts(request: IncomingMessage): boolean {
+    if (this.#none) return false;
+    const peer = peerOf(request);
     return peer === '' ? this.#unix : this.#ranges.has(peer);
   }
+}
+
+function peerOf(request: IncomingMessage): string {
+  return request.socket.remoteAddress ?? '';
 }
 
 /** From the nearest to the farthest; undefined for what is no address. */
