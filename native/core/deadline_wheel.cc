@@ -35,9 +35,9 @@ void DeadlineWheel::Remove(CellRef ref) {
   occupied_[list >> kSlotBits] &= ~(std::uint64_t{1} << (list & (kSlots - 1)));
 }
 
-void DeadlineWheel::Advance(std::int64_t now) {
+bool DeadlineWheel::Advance(std::int64_t now) {
   const std::int64_t tick = now >> kTickBits;
-  if (tick <= tick_) return;
+  if (tick <= tick_) return false;
   for (std::int64_t level = 0; level < kLevels; ++level) {
     const std::int64_t shift = level * kLevelBits;
     const std::int64_t from = tick_ >> shift;
@@ -56,6 +56,7 @@ void DeadlineWheel::Advance(std::int64_t now) {
     occupied &= ~std::rotl(passed, start);
   }
   tick_ = tick;
+  return true;
 }
 
 void DeadlineWheel::ComeUp(std::int64_t now) {

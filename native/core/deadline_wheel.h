@@ -43,8 +43,9 @@ class DeadlineWheel {
   // Whether a cell with this deadline would be due at once.
   [[nodiscard]] bool IsOver(std::int64_t deadline) const { return (deadline >> kTickBits) < tick_; }
 
-  // Time never goes back here: an earlier `now` than the latest changes nothing. Constant time.
-  void Advance(std::int64_t now);
+  // Time never goes back here: an earlier `now` than the latest changes nothing. Constant time. False where
+  // no slot came up.
+  bool Advance(std::int64_t now);
 
   // As Advance, and makes due what would be so late only because its slot is coarse: every deadline up to
   // `now`, and some beyond, which whoever puts them in again puts into a finer slot. So a cell comes up early

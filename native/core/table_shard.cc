@@ -176,6 +176,7 @@ void TableShard::Patch(CellRef ref, const RecordPatch& patch, std::uint64_t revi
 
 void TableShard::Remove(CellRef ref, std::uint64_t hash) {
   const Entry& entry = At(ref);
+  evictable_changed_ = true;
   if (entry.busy != 0) --busy_;
   if (RankOf(entry) != Rank::kHeld) queues_.Remove(ref);
   Unschedule(ref);
@@ -187,6 +188,7 @@ void TableShard::Remove(CellRef ref, std::uint64_t hash) {
 bool TableShard::CleanUp(std::int64_t now, const SweepBudget& budget, SweepCounts& counts, Buffer& buffer) {
   if (cleaning_at_ != now) wheel_.ComeUp(now);
   cleaning_at_ = now;
+  evictable_changed_ = true;
   for (CellRef ref = wheel_.FirstDue(); ref != kNoCell; ref = wheel_.FirstDue()) {
     const std::size_t variables = wafstate::Load<std::uint16_t>(RecordAt(ref) + kVariableCountAt);
     if (counts.records_examined >= budget.records) return false;
@@ -316,6 +318,7 @@ void TableShard::Enqueue(CellRef ref, Rank rank) {
   Entry& entry = At(ref);
   entry.rank = static_cast<std::uint32_t>(rank) & 7;
   entry.referenced = 0;
+  evictable_changed_ = true;
   if (rank != Rank::kHeld) queues_.PushBack(static_cast<std::size_t>(rank), ref);
 }
 
@@ -327,12 +330,15 @@ void TableShard::SetRank(CellRef ref, Rank rank) {
 }
 
 void TableShard::Schedule(CellRef ref, std::int64_t deadline) {
-  if (deadline != INT64_MAX) wheel_.Insert(ref, deadline);
+  if (deadline == INT64_MAX) return;
+  evictable_changed_ = true;
+  wheel_.Insert(ref, deadline);
 }
 
 void TableShard::Unschedule(CellRef ref) {
   CellLinks& links = At(ref).wheel;
   if (links.next == kNoCell) return;
+  evictable_changed_ = true;
   wheel_.Remove(ref);
   links = {.previous = kNoCell, .next = kNoCell};
 }
@@ -363,6 +369,8 @@ void TableShard::Reschedule(CellRef ref, std::int64_t before, std::int64_t after
 }
 
 void TableShard::PublishEvictable() {
+  if (!evictable_changed_) return;
+  evictable_changed_ = false;
   const bool now = wheel_.FirstDue() != kNoCell ||
                    (bounds_.evicts && (!queues_.IsEmpty(static_cast<std::size_t>(Rank::kOnce)) ||
                                        !queues_.IsEmpty(static_cast<std::size_t>(Rank::kAgain))));

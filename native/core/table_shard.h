@@ -100,7 +100,9 @@ class TableShard {
 
   [[nodiscard]] std::mutex& mutex() { return mutex_; }
 
-  void Advance(std::int64_t now) { wheel_.Advance(now); }
+  void Advance(std::int64_t now) {
+    if (wheel_.Advance(now)) evictable_changed_ = true;
+  }
 
   // `key` in the grammar of core/record_key.h, `hash` that of its bytes. kNoCell where there is none.
   [[nodiscard]] CellRef Find(Bytes key, std::uint64_t hash);
@@ -217,6 +219,8 @@ class TableShard {
   std::vector<std::uint32_t> unused_blocks_;
   std::uint64_t moves_ = 0;
   std::size_t busy_ = 0;
+  // Whether what PublishEvictable would tell may be news.
+  bool evictable_changed_ = true;
   // The time of a cleanup that has come to this shard and not to its end; INT64_MIN = none has.
   std::int64_t cleaning_at_ = INT64_MIN;
 };

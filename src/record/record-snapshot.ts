@@ -2,7 +2,6 @@ import { type ByteString, fromBytes } from '../contract/bytes.js';
 import { saturatingAdd } from '../contract/clock.js';
 import { ABSENT, type RecordFacts, type Snapshot, type Variable } from '../contract/snapshot.js';
 import { isVisible } from '../contract/variable.js';
-import { LazyMap } from './lazy-map.js';
 import type { Slab } from './slab.js';
 import { Tag } from './tag.js';
 
@@ -70,23 +69,27 @@ function readFacts({ bytes, view }: Slab, offset: number): RecordFacts {
   };
 }
 
-class RecordVariables extends LazyMap<ByteString, Variable> {
+/**
+ * The variables of a record: a map that is made when it is first read as a whole, since most are looked at once, by name.
+ * Extends nothing: V8 does not inline the constructors of derived classes.
+ */
+class RecordVariables implements ReadonlyMap<ByteString, Variable> {
   readonly #slab: Slab;
   /** Of the record. */
   readonly #offset: number;
   readonly #now: bigint;
   readonly #hidden: boolean;
+  #map: ReadonlyMap<ByteString, Variable> | undefined = undefined;
 
   constructor(slab: Slab, offset: number, now: bigint, hidden: boolean) {
-    super();
     this.#slab = slab;
     this.#offset = offset;
     this.#now = now;
     this.#hidden = hidden;
   }
 
-  override get(name: ByteString): Variable | undefined {
-    if (this.isMade || this.#count > FEW) return this.whole.get(name);
+  get(name: ByteString): Variable | undefined {
+    if (this.#map !== undefined || this.#count > FEW) return this.#whole.get(name);
     const { bytes, view } = this.#slab;
     let at = this.#start;
     for (let left = this.#count; left > 0; left--) {
@@ -99,11 +102,42 @@ class RecordVariables extends LazyMap<ByteString, Variable> {
     return undefined;
   }
 
-  override has(name: ByteString): boolean {
+  has(name: ByteString): boolean {
     return this.get(name) !== undefined;
   }
 
-  protected make(): Map<ByteString, Variable> {
+  get size(): number {
+    return this.#whole.size;
+  }
+
+  keys(): MapIterator<ByteString> {
+    return this.#whole.keys();
+  }
+
+  values(): MapIterator<Variable> {
+    return this.#whole.values();
+  }
+
+  entries(): MapIterator<[ByteString, Variable]> {
+    return this.#whole.entries();
+  }
+
+  [Symbol.iterator](): MapIterator<[ByteString, Variable]> {
+    return this.#whole.entries();
+  }
+
+  forEach(
+    callback: (value: Variable, name: ByteString, map: ReadonlyMap<ByteString, Variable>) => void,
+  ): void {
+    for (const [name, variable] of this.#whole) callback(variable, name, this);
+  }
+
+  get #whole(): ReadonlyMap<ByteString, Variable> {
+    this.#map ??= this.#make();
+    return this.#map;
+  }
+
+  #make(): Map<ByteString, Variable> {
     const map = new Map<ByteString, Variable>();
     const { bytes, view } = this.#slab;
     let at = this.#start;

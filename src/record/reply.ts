@@ -2,7 +2,6 @@ import type { CommitResult, CommittedValue, Counted, RecordWrite } from '../cont
 import type { ByteString } from '../contract/bytes.js';
 import type { WafStateError } from '../contract/errors.js';
 import type { Mutation } from '../contract/mutation.js';
-import { LazyMap } from './lazy-map.js';
 import { readValue } from './record-snapshot.js';
 import { refusalError } from './refusal.js';
 import type { Slab } from './slab.js';
@@ -65,16 +64,12 @@ export function resultsAt(source: Source, start: number, writes: readonly Record
   const results: CommitResult[] = [];
   let at = start + ANSWER_HEADER_BYTES;
   for (let index = 0; index < writes.length; index++) {
-    const touched = view.getUint16(at + 10, true);
-    const { mutations } = writes[index] as RecordWrite;
-    results.push({
-      revision: uintAt(view, at),
-      existed: view.getUint8(at + 8) === 1,
-      values: new CommittedValues(source, at + RESULT_HEADER_BYTES, touched, mutations),
-    });
-    at += RESULT_HEADER_BYTES;
+    results.push(new ReplyResult(source, at, (writes[index] as RecordWrite).mutations));
     // The last write's values end where the answer does.
-    if (index + 1 < writes.length) for (let i = 0; i < touched; i++) at += valueSize(view, at);
+    if (index + 1 === writes.length) break;
+    const touched = touchedAt(view, at);
+    at += RESULT_HEADER_BYTES;
+    for (let i = 0; i < touched; i++) at += valueSize(view, at);
   }
   return results;
 }
@@ -124,30 +119,33 @@ function valueSize(view: DataView, at: number): number {
   }
 }
 
-/** The touched variables of one write, read from the reply when they are first asked for. */
-class CommittedValues extends LazyMap<ByteString, CommittedValue | undefined> {
-  readonly #size: number;
+/** What one write came to. Its values are read from the reply when they are first asked for. */
+class ReplyResult implements CommitResult {
+  readonly revision: number;
+  readonly existed: boolean;
   readonly #source: Source;
   readonly #offset: number;
   readonly #mutations: readonly Mutation[];
+  #values: ReadonlyMap<ByteString, CommittedValue | undefined> | undefined = undefined;
 
-  constructor(source: Source, offset: number, size: number, mutations: readonly Mutation[]) {
-    super();
+  constructor(source: Source, offset: number, mutations: readonly Mutation[]) {
+    this.revision = uintAt(source.view, offset);
+    this.existed = source.view.getUint8(offset + 8) === 1;
     this.#source = source;
     this.#offset = offset;
-    this.#size = size;
     this.#mutations = mutations;
   }
 
-  override get size(): number {
-    return this.#size;
+  get values(): ReadonlyMap<ByteString, CommittedValue | undefined> {
+    this.#values ??= this.#read();
+    return this.#values;
   }
 
-  protected make(): Map<ByteString, CommittedValue | undefined> {
+  #read(): Map<ByteString, CommittedValue | undefined> {
     const map = new Map<ByteString, CommittedValue | undefined>();
     const { view } = this.#source;
-    let at = this.#offset;
-    for (let i = 0; i < this.#size; i++) {
+    let at = this.#offset + RESULT_HEADER_BYTES;
+    for (let left = touchedAt(view, this.#offset); left > 0; left--) {
       const mutation = this.#mutations[view.getUint16(at, true)] as Mutation & { readonly name: ByteString };
       map.set(mutation.name, this.#value(at));
       at += valueSize(view, at);
@@ -165,4 +163,9 @@ class CommittedValues extends LazyMap<ByteString, CommittedValue | undefined> {
       deadline,
     };
   }
+}
+
+/** How many variables the result at `offset` has. */
+function touchedAt(view: DataView, offset: number): number {
+  return view.getUint16(offset + 10, true);
 }
