@@ -19,6 +19,7 @@ Fault WriteTransaction::Begin() {
 }
 
 Fault WriteTransaction::Commit() {
+  CloseCursor();
   // Frees the transaction also where it fails.
   const int code = wafstate_cause(mdb_txn_commit(std::exchange(txn_, nullptr)));
   wafstate_cap_writes(0);
@@ -28,30 +29,51 @@ Fault WriteTransaction::Commit() {
 
 void WriteTransaction::Abort() {
   if (txn_ == nullptr) return;
+  CloseCursor();
   mdb_txn_abort(std::exchange(txn_, nullptr));
   wafstate_cap_writes(0);
 }
 
+// Not in Begin: the first transaction of an environment opens the database.
+Fault WriteTransaction::OpenCursor() {
+  if (cursor_ != nullptr) return {};
+  const int code = mdb_cursor_open(txn_, environment_.records(), &cursor_);
+  if (code == 0) return {};
+  cursor_ = nullptr;
+  return FaultOf(code, "open a cursor");
+}
+
+void WriteTransaction::CloseCursor() {
+  if (cursor_ != nullptr) mdb_cursor_close(std::exchange(cursor_, nullptr));
+}
+
 Fault WriteTransaction::Get(Bytes key, Bytes& value, bool& found) {
+  found = false;
+  if (const Fault fault = OpenCursor()) return fault;
   MDB_val lmdb_key = ToValue(key);
   MDB_val lmdb_value;
-  const int code = mdb_get(txn_, environment_.records(), &lmdb_key, &lmdb_value);
+  const int code = mdb_cursor_get(cursor_, &lmdb_key, &lmdb_value, MDB_SET);
   found = code == 0;
   if (found) value = FromValue(lmdb_value);
   return code == 0 || code == MDB_NOTFOUND ? Fault{} : FaultOf(code, "get");
 }
 
 Fault WriteTransaction::Put(Bytes key, Bytes value) {
+  if (const Fault fault = OpenCursor()) return fault;
   MDB_val lmdb_key = ToValue(key);
   MDB_val lmdb_value = ToValue(value);
-  const int code = mdb_put(txn_, environment_.records(), &lmdb_key, &lmdb_value, 0);
+  // Spills pages where a transaction has touched many, so it may fail as a commit does.
+  const int code = mdb_cursor_put(cursor_, &lmdb_key, &lmdb_value, 0);
   return code == 0 ? Fault{} : FaultOf(wafstate_cause(code), "put");
 }
 
 Fault WriteTransaction::Remove(Bytes key) {
-  MDB_val lmdb_key = ToValue(key);
-  const int code = mdb_del(txn_, environment_.records(), &lmdb_key, nullptr);
-  return code == 0 || code == MDB_NOTFOUND ? Fault{} : FaultOf(wafstate_cause(code), "delete");
+  Bytes stored;
+  bool found = false;
+  if (const Fault fault = Get(key, stored, found)) return fault;
+  if (!found) return {};
+  const int code = mdb_cursor_del(cursor_, 0);
+  return code == 0 ? Fault{} : FaultOf(wafstate_cause(code), "delete");
 }
 
 Fault WriteTransaction::GetRevision(std::uint64_t& revision) {
