@@ -28,6 +28,7 @@ export class Deadlines {
     const now = performance.now();
     let next = Number.POSITIVE_INFINITY;
     for (const pending of this.#waiting()) {
+      if (pending.deadline === undefined) continue;
       if (pending.deadline <= now) {
         pending.giveUp(
           'timeout',

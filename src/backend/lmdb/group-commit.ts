@@ -21,8 +21,15 @@ export interface GroupCommitOptions {
   /** Bounds of what waits or is in flight. */
   readonly queueRequests: number;
   readonly queueBytes: number;
+  /** The fewest commits that are worth a transaction of their own where more are at hand. */
+  readonly sliceRequests: number;
   /** Executes one batch; never rejects. Not called again before it has settled. */
   readonly execute: (batch: Uint8Array<ArrayBuffer>) => Promise<BatchOutcome>;
+}
+
+interface Flight {
+  readonly commits: readonly PendingCommit[];
+  readonly outcome: Promise<BatchOutcome>;
 }
 
 interface Batch {
@@ -33,6 +40,10 @@ interface Batch {
 /**
  * Group commit: every commit is encoded into the open batch at once, at most one batch is in flight, and all that arrives
  * meanwhile makes the next. So one fsync serves as many commits as came during the one before it.
+ *
+ * The writer is not kept waiting for this thread: what arrived meanwhile leaves before the batch that came back is settled.
+ * Where nothing did, because every caller waits for an answer before it asks again, half of the batch is settled first. What
+ * its callers ask for next leaves while the other half is settled, and from then on both threads are at work.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -72,7 +83,7 @@ export class GroupCommit {
     this.#requests++;
     this.#bytes += bytes;
     this.#open.push(pending);
-    if (options.deadline !== undefined) this.#deadlines.watch(pending.deadline);
+    if (pending.deadline !== undefined) this.#deadlines.watch(pending.deadline);
     if (this.#writer.length >= BATCH_BYTES) this.#close();
     this.#schedule();
     return pending.promise;
@@ -132,16 +143,57 @@ export class GroupCommit {
   }
 
   async #run(): Promise<void> {
+    let flight = this.#depart();
+    while (flight !== undefined) {
+      flight = await this.#land(flight);
+      // Nothing may come between the last look at what waits and the end.
+      flight ??= this.#depart();
+    }
+    this.#running = false;
+    this.#signalIdle();
+  }
+
+  /**
+   * Settles the batch once it is back; returns the one that left meanwhile, if any. A function of its own, so that what it
+   * settled is garbage when it returns: `run` may be suspended for ever after.
+   */
+  async #land({ commits, outcome }: Flight): Promise<Flight | undefined> {
+    const landed = await outcome;
+    this.#inFlight = [];
+    if (landed.type !== 'replied') {
+      this.#settle(commits, landed);
+      return undefined;
+    }
+    const reader = new ReplyReader(landed.reply);
+    let flight = this.#depart();
+    let settled = 0;
+    if (flight === undefined && commits.length >= 2 * this.#options.sliceRequests) {
+      settled = commits.length >>> 1;
+      this.#settleSlice(commits, 0, settled, reader);
+      await endOfTurn();
+      flight = this.#depart();
+    }
+    this.#settleSlice(commits, settled, commits.length, reader);
+    return flight;
+  }
+
+  /** Sends what waits, if anything does. */
+  #depart(): Flight | undefined {
     for (let batch = this.#next(); batch !== undefined; batch = this.#next()) {
       if (batch.commits.length === 0) continue;
       this.#inFlight = batch.commits;
       for (const pending of batch.commits) pending.send();
-      const outcome = await this.#options.execute(batch.bytes);
-      this.#inFlight = [];
-      this.#settle(batch.commits, outcome);
+      return { commits: batch.commits, outcome: this.#options.execute(batch.bytes) };
     }
-    this.#running = false;
-    this.#signalIdle();
+    return undefined;
+  }
+
+  #settleSlice(commits: readonly PendingCommit[], from: number, to: number, reader: ReplyReader): void {
+    for (let i = from; i < to; i++) {
+      const pending = commits[i] as PendingCommit;
+      this.#leave(pending);
+      pending.settle(reader.next(pending.writes));
+    }
   }
 
   #close(): void {
@@ -176,16 +228,11 @@ export class GroupCommit {
     return { bytes: bytes.subarray(0, to), commits };
   }
 
-  #settle(commits: readonly PendingCommit[], outcome: BatchOutcome): void {
+  #settle(
+    commits: readonly PendingCommit[],
+    outcome: Exclude<BatchOutcome, { readonly type: 'replied' }>,
+  ): void {
     switch (outcome.type) {
-      case 'replied': {
-        const reader = new ReplyReader(outcome.reply);
-        for (const pending of commits) {
-          this.#leave(pending);
-          pending.settle(reader.next(pending.writes));
-        }
-        return;
-      }
       case 'applied':
         for (const [index, pending] of commits.entries()) {
           this.#leave(pending);
@@ -223,7 +270,7 @@ export class GroupCommit {
       pending.settle(notExecuted());
       return;
     }
-    this.#writer.append(pending.writes, pending.now, pending.limits);
+    this.#writer.append(pending.writes, pending.options.now, pending.options.limits);
     this.#requests++;
     this.#bytes += pending.bytes;
     this.#open.push(pending);
@@ -238,6 +285,14 @@ export class GroupCommit {
     for (const resolve of this.#whenIdle) resolve();
     this.#whenIdle = [];
   }
+}
+
+/**
+ * Once every promise that was settled has been heard. No timer and no message comes before that, so nothing else of the group
+ * commit happens meanwhile.
+ */
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
 }
 
 /** An upper bound of the encoded size, for a tenth of the price of encoding. */

@@ -72,6 +72,9 @@ export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
   }
 }
 
+/** A slice must be worth what every transaction costs: an fsync, or else a message there and one back. */
+const SLICE_REQUESTS = { durable: 1000, relaxed: 250 } as const;
+
 /** Undefined: TypeScript. */
 function chooseAddon({ implementation }: ResolvedLmdbOptions): NativeEnvironmentAddon | undefined {
   if (implementation === 'typescript') return undefined;
@@ -115,6 +118,7 @@ async function open(
   const commits = new GroupCommit({
     queueRequests: options.queueRequests,
     queueBytes: options.queueBytes,
+    sliceRequests: SLICE_REQUESTS[options.durability],
     execute: (batch) => host.execute(batch),
   });
   await host.open();

@@ -1,19 +1,20 @@
 import type { CommitOptions, CommitResult, RecordWrite } from '../../contract/backend.js';
 import { WafStateError } from '../../contract/errors.js';
-import type { Limits } from '../../contract/limits.js';
 
 type Settled = 'applied' | 'not_applied';
 
-/** One commit from its acceptance to its end, and the promise that its caller holds. */
+/**
+ * One commit from its acceptance to its end, and the promise that its caller holds. A thousand of them wait at a time, and the
+ * garbage collector copies what waits: every field costs.
+ */
 export class PendingCommit {
   readonly promise: Promise<readonly CommitResult[]>;
   readonly writes: readonly RecordWrite[];
-  readonly now: bigint;
-  readonly limits: Limits;
+  readonly options: CommitOptions;
   /** Encoded. */
   readonly bytes: number;
   /** By `performance.now()`: when its caller stops waiting. */
-  readonly deadline: number;
+  readonly deadline: number | undefined;
   #sent = false;
   /** The caller has heard: what comes later goes to `error.settled`. */
   #answered = false;
@@ -23,12 +24,11 @@ export class PendingCommit {
 
   constructor(writes: readonly RecordWrite[], options: CommitOptions, bytes: number) {
     this.writes = writes;
-    this.now = options.now;
-    this.limits = options.limits;
+    this.options = options;
     this.bytes = bytes;
     this.deadline =
       options.deadline === undefined
-        ? Number.POSITIVE_INFINITY
+        ? undefined
         : performance.now() + Number(options.deadline - options.now) / 1e6;
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;

@@ -49,6 +49,7 @@ function setUp(bounds: Partial<GroupCommitOptions> = {}): { writer: ManualWriter
   const commits = new GroupCommit({
     queueRequests: 100,
     queueBytes: 1e6,
+    sliceRequests: 10,
     execute: writer.execute,
     ...bounds,
   });
@@ -90,6 +91,58 @@ function countIn(results: readonly CommitResult[]): string | undefined {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('group commit', () => {
+  it('sends what came meanwhile before it settles what came back', async () => {
+    const { writer, commits } = setUp();
+    const first = add(commits);
+    await turn();
+    const second = add(commits);
+    let batchesWhenSettled = 0;
+    const heard = first.then(() => (batchesWhenSettled = writer.batches.length));
+    writer.apply();
+    await heard;
+    expect(batchesWhenSettled).toBe(2);
+    writer.apply();
+    expect(countIn(await second)).toBe('2');
+  });
+
+  it('settles half where nothing came meanwhile, and the rest behind what its callers ask for next', async () => {
+    const { writer, commits } = setUp({ sliceRequests: 2 });
+    const order: string[] = [];
+    const settled = [0, 1, 2, 3].map((caller) =>
+      add(commits).then(() => {
+        order.push(`${caller} heard, ${writer.batches.length} sent`);
+        return add(commits);
+      }),
+    );
+    await turn();
+    expect(writer.size).toBe(4);
+    writer.apply();
+    await turn();
+    expect(order).toEqual(['0 heard, 1 sent', '1 heard, 1 sent', '2 heard, 2 sent', '3 heard, 2 sent']);
+    expect(writer.size).toBe(2);
+    writer.apply();
+    await turn();
+    expect(writer.size).toBe(2);
+    writer.apply();
+    expect((await Promise.all(settled)).map(countIn)).toEqual(['5', '6', '7', '8']);
+    expect(commits.requests).toBe(0);
+  });
+
+  it('sends what is asked for within the turn in which the last batch is settled', async () => {
+    const { writer, commits } = setUp();
+    for (let round = 1; round <= 3; round++) {
+      const result = add(commits);
+      await turn();
+      // The caller asks again at once, and nobody else does.
+      const again = result.then(() => add(commits));
+      writer.apply();
+      await turn();
+      expect(writer.batches).toHaveLength(2 * round);
+      writer.apply();
+      expect(countIn(await again)).toBe(String(2 * round));
+    }
+  });
+
   it('sends the commits of one turn as one batch, and what comes meanwhile as the next', async () => {
     const { writer, commits } = setUp();
     const first = [add(commits), add(commits)];
