@@ -32,9 +32,9 @@ export const recordApply: BenchCase = {
   chart: 'rates',
   grouped: true,
   describe: () =>
-    'Bytes of a record of integer variables and one encoded batch in, bytes of the new record and the answer out, each ' +
-    'result the next input; one add for every variable, or for one of them. Nothing is stored. By tinybench, in one process, ' +
-    'in turn. JSON does the same change with JSON.parse and JSON.stringify, without limits, deadlines, checks or an answer. ' +
+    'Bytes of a record of integer variables and encoded requests in, bytes of the new record and the answers out, 64 requests ' +
+    'a call as an engine makes it, each on what the one before it left; one add for every variable, or for one of them. ' +
+    'Nothing is stored. By tinybench, in one process, in turn. JSON does the same change with JSON.parse and JSON.stringify, without limits, deadlines, checks or an answer. ' +
     'Request encoding is what the main thread does for such a batch.',
   run: async (context) => {
     const process = await context.start(recordCodecs);
