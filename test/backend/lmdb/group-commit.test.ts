@@ -1,48 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { GroupCommit, type GroupCommitOptions } from '../../../src/backend/lmdb/group-commit.js';
-import type { BatchOutcome } from '../../../src/backend/lmdb/writer-host.js';
 import type { CommitResult, RecordWrite } from '../../../src/contract/backend.js';
 import type { ByteString } from '../../../src/contract/bytes.js';
 import { WafStateError } from '../../../src/contract/errors.js';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.js';
-import { BatchExecutor } from '../../../src/record/batch.js';
+import { ManualWriter } from './manual-writer.js';
 
 const NOW = 1_000_000_000_000n;
 const MILLISECOND = 1_000_000n;
-
-/** A writer whose batches wait until the test answers them. */
-class ManualWriter {
-  readonly batches: Uint8Array[] = [];
-  readonly #answers: ((outcome: BatchOutcome) => void)[] = [];
-  readonly #records = new Map<string, Buffer>();
-  #revision = 0;
-
-  readonly execute = (batch: Uint8Array<ArrayBuffer>): Promise<BatchOutcome> => {
-    this.batches.push(batch);
-    return new Promise((resolve) => this.#answers.push(resolve));
-  };
-
-  /** Requests of the batch in flight. */
-  get size(): number {
-    return new BatchExecutor(this.batches.at(-1) as Uint8Array).requests;
-  }
-
-  apply(): void {
-    const executor = new BatchExecutor(this.batches.at(-1) as Uint8Array);
-    executor.execute({
-      read: (key) => this.#records.get(key.toString('latin1')),
-      takeRevision: () => ++this.#revision,
-    });
-    for (const { key, record } of executor.changes())
-      this.#records.set(key.toString('latin1'), record as Buffer);
-    this.answer({ type: 'replied', reply: executor.reply() });
-  }
-
-  answer(outcome: BatchOutcome): void {
-    const [resolve] = this.#answers.splice(0, 1);
-    resolve?.(outcome);
-  }
-}
 
 function setUp(bounds: Partial<GroupCommitOptions> = {}): { writer: ManualWriter; commits: GroupCommit } {
   const writer = new ManualWriter();
