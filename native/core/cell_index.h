@@ -2,7 +2,8 @@
 // be moved: linear hashing (Litwin, "Linear hashing: a new tool for file and table addressing", 1980).
 #pragma once
 
-#include <memory>
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "core/cell_store.h"
@@ -12,12 +13,17 @@ namespace wafstate {
 // Chains cells by their first four bytes. Knows hashes only: who looks up compares.
 class CellIndex {
  public:
-  // Takes the first segment from `bytes` without asking: the owner has made room for kSegmentCost.
-  CellIndex(CellStore& cells, Budget& bytes) : cells_(cells), bytes_(bytes) { AddSegment(); }
+  // The first segment is part of it; what is added is taken from `bytes`.
+  CellIndex(CellStore& cells, Budget& bytes, PagePool& pool) : cells_(cells), bytes_(bytes), pool_(pool) {
+    first_segment_.fill(kNoCell);
+    segments_.push_back(first_segment_.data());
+  }
+  CellIndex(const CellIndex&) = delete;
+  CellIndex& operator=(const CellIndex&) = delete;
 
-  static constexpr std::size_t kSegmentBuckets = 1024;
-  static constexpr std::uint64_t kSegmentCost =
-      kSegmentBuckets * sizeof(CellRef) + 16 + 2 * sizeof(std::unique_ptr<CellRef[]>);
+  static constexpr std::size_t kSegmentBuckets = PagePool::kPageBytes / 2 / sizeof(CellRef);
+  // With its place in the list of segments, which may be twice as long as it is full.
+  static constexpr std::uint64_t kSegmentCost = kSegmentBuckets * sizeof(CellRef) + 2 * sizeof(CellRef*);
 
   [[nodiscard]] CellRef First(std::uint64_t hash) const { return Bucket(BucketOf(hash)); }
   [[nodiscard]] CellRef Next(CellRef ref) { return Chain(ref); }
@@ -43,8 +49,7 @@ class CellIndex {
     if (size_ <= buckets()) return;
     const std::size_t added = buckets();
     if (added % kSegmentBuckets == 0) {
-      if (!bytes_.Take(kSegmentCost)) return;
-      AddSegment();
+      if (!AddSegment()) return;
     }
     const std::size_t split = added - (std::size_t{1} << level_);
     CellRef stay = kNoCell;
@@ -87,15 +92,25 @@ class CellIndex {
       link = &Chain(*link);
     return *link;
   }
-  void AddSegment() {
-    segments_.push_back(std::make_unique<CellRef[]>(kSegmentBuckets));
-    for (std::size_t i = 0; i < kSegmentBuckets; ++i)
-      segments_.back()[i] = kNoCell;
+  // False where there is no memory for one.
+  [[nodiscard]] bool AddSegment() {
+    if (!bytes_.Take(kSegmentCost)) return false;
+    auto* const segment = reinterpret_cast<CellRef*>(pool_.TakeHalf());
+    if (segment == nullptr) {
+      bytes_.Give(kSegmentCost);
+      return false;
+    }
+    std::fill_n(segment, kSegmentBuckets, kNoCell);
+    segments_.push_back(segment);
+    return true;
   }
 
   CellStore& cells_;
   Budget& bytes_;
-  std::vector<std::unique_ptr<CellRef[]>> segments_;
+  PagePool& pool_;
+  // In the pool's memory, but for the first.
+  std::vector<CellRef*> segments_;
+  std::array<CellRef, kSegmentBuckets> first_segment_;
   std::size_t size_ = 0;
   // 2^level_ buckets, of which the first split_ have been split into the 2^level_ after them.
   std::size_t level_ = 10;

@@ -69,11 +69,12 @@ CellRef CellStore::NextTaken(std::uint32_t page_index, CellRef after) {
 bool CellStore::AddPage(std::size_t size_class) {
   if (unused_indexes_.empty() && pages_.size() == kMaxPages) return false;
   if (!budget_.Take(kPageCost)) return false;
-  std::unique_ptr<Page> page(new (std::nothrow) Page);
-  if (page == nullptr) {
+  std::uint8_t* const memory = pool_.Take();
+  if (memory == nullptr) {
     budget_.Give(kPageCost);
     return false;
   }
+  Page* const page = ::new (memory) Page;
   page->taken.fill(0);
   page->size_class = static_cast<std::uint16_t>(size_class);
   page->capacity = static_cast<std::uint16_t>(kCellBytes / ClassBytes(size_class));
@@ -86,23 +87,24 @@ bool CellStore::AddPage(std::size_t size_class) {
   free_cells_[size_class] += page->capacity;
   if (unused_indexes_.empty()) {
     index = static_cast<std::uint32_t>(pages_.size());
-    pages_.push_back(std::move(page));
+    pages_.push_back(page);
   } else {
     index = unused_indexes_.back();
     unused_indexes_.pop_back();
-    pages_[index] = std::move(page);
+    pages_[index] = page;
   }
   LinkPage(index);
   return true;
 }
 
 void CellStore::ReleasePage(std::uint32_t index) {
-  const Page& page = *pages_[index];
-  if (!page.emptying) {
+  Page* const page = pages_[index];
+  if (!page->emptying) {
     UnlinkPage(index);
-    free_cells_[page.size_class] -= page.capacity;
+    free_cells_[page->size_class] -= page->capacity;
   }
   pages_[index] = nullptr;
+  pool_.Give(reinterpret_cast<std::uint8_t*>(page));
   unused_indexes_.push_back(index);
   budget_.Give(kPageCost);
   ++released_pages_;

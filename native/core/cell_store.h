@@ -1,6 +1,6 @@
 // Memory for many small pieces, named by 32-bit numbers.
 //
-//   page   8 KiB, of cells of one size class; a bit a cell tells which are taken
+//   page   8 KiB of a PagePool, of cells of one size class; a bit a cell tells which are taken
 //   class  sizes in steps of 4 bytes to 256, of 32 to 512, of 64 to 1024
 //   ref    page index · 2048 + offset in the page / 4; the numbers from kFirstHead on are no cells
 //
@@ -13,11 +13,11 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/budget.h"
+#include "core/page_pool.h"
 
 namespace wafstate {
 
@@ -32,10 +32,10 @@ class CellStore {
   static constexpr std::size_t kMaxCellBytes = 1024;
   // Bytes that a page takes, with what its place in the list of pages does, which may be twice as long as it
   // is full.
-  static constexpr std::uint64_t kPageCost = 8192 + 2 * sizeof(void*);
+  static constexpr std::uint64_t kPageCost = PagePool::kPageBytes + 2 * sizeof(void*);
   static constexpr std::size_t kClassCount = 64 + 8 + 8;
 
-  explicit CellStore(Budget& budget) : budget_(budget) { with_room_.fill(kNoPage); }
+  CellStore(Budget& budget, PagePool& pool) : budget_(budget), pool_(pool) { with_room_.fill(kNoPage); }
 
   // REQUIRES: 1 <= bytes <= kMaxCellBytes.
   [[nodiscard]] static constexpr std::size_t ClassOf(std::size_t bytes) {
@@ -76,8 +76,7 @@ class CellStore {
   static constexpr std::uint32_t kOffsetBits = 11;
   static constexpr std::uint32_t kOffsetMask = (1U << kOffsetBits) - 1;
   static constexpr std::uint32_t kMaxPages = kFirstHead >> kOffsetBits;
-  // So that a page and what malloc puts around it are 8 KiB.
-  static constexpr std::size_t kCellBytes = 8176 - 32 - 20;
+  static constexpr std::size_t kCellBytes = PagePool::kPageBytes - 32 - 20;
 
   struct Page {
     std::array<std::uint64_t, 4> taken;
@@ -91,7 +90,7 @@ class CellStore {
     bool emptying;
     alignas(kUnit) std::array<std::uint8_t, kCellBytes> cells;
   };
-  static_assert(sizeof(Page) == 8176);
+  static_assert(sizeof(Page) == PagePool::kPageBytes);
   [[nodiscard]] Page& PageOf(CellRef ref) { return *pages_[ref >> kOffsetBits]; }
   [[nodiscard]] static CellRef RefOf(std::uint32_t page, std::size_t cell, std::size_t size_class) {
     return static_cast<CellRef>(page << kOffsetBits | cell * (ClassBytes(size_class) / kUnit));
@@ -102,7 +101,9 @@ class CellStore {
   void UnlinkPage(std::uint32_t index);
 
   Budget& budget_;
-  std::vector<std::unique_ptr<Page>> pages_;
+  PagePool& pool_;
+  // In the pool's memory; null where the index is unused.
+  std::vector<Page*> pages_;
   std::vector<std::uint32_t> unused_indexes_;
   // First page of each class that has a free cell.
   std::array<std::uint32_t, kClassCount> with_room_;

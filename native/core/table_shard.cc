@@ -28,8 +28,8 @@ bool IsLong(const RecordDeadlines& deadlines, std::int64_t now) {
 TableShard::TableShard(TableBounds& bounds, std::size_t number)
     : bounds_(bounds),
       number_(number),
-      cells_(bounds.bytes),
-      index_(cells_, bounds.bytes),
+      cells_(bounds.bytes, bounds.pages),
+      index_(cells_, bounds.bytes, bounds.pages),
       queues_(cells_, kQueueOffset, kQueues),
       wheel_(cells_, kWheelOffset) {
   static_assert(offsetof(Entry, chain) == 0);
@@ -38,7 +38,7 @@ TableShard::TableShard(TableBounds& bounds, std::size_t number)
 }
 
 std::uint64_t TableShard::FixedCost() {
-  return sizeof(TableShard) + DeadlineWheel::kHeadBytes + CellIndex::kSegmentCost;
+  return sizeof(TableShard) + DeadlineWheel::kHeadBytes;
 }
 
 CellRef TableShard::Find(Bytes key, std::uint64_t hash) {

@@ -52,6 +52,7 @@ struct TableBounds {
 
   Budget bytes;
   Budget records;
+  PagePool pages;
   // Else a full table refuses. What has ended is removed either way.
   const bool evicts;
   // For each shard, when it has or may have something of ranks 1 to 3 (INT64_MIN: it has): read without

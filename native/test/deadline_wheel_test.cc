@@ -15,6 +15,7 @@ using wafstate::CellRef;
 using wafstate::CellStore;
 using wafstate::DeadlineWheel;
 using wafstate::kNoCell;
+using wafstate::PagePool;
 
 constexpr std::int64_t kTick = 1 << 30;
 
@@ -25,7 +26,8 @@ struct Timed {
 
 void RunAgainstList(std::uint64_t seed, int max_exponent) {
   Budget budget(1 << 30);
-  CellStore cells(budget);
+  PagePool pool;
+  CellStore cells(budget, pool);
   DeadlineWheel wheel(cells, 0);
   std::mt19937_64 random(seed);
   std::map<CellRef, Timed> model;
@@ -76,7 +78,8 @@ TEST_CASE(NothingIsDueEarlyAndLittleIsLate) {
 
 TEST_CASE(ADeadlineBeyondTheReachComesUpEarly) {
   Budget budget(1 << 20);
-  CellStore cells(budget);
+  PagePool pool;
+  CellStore cells(budget, pool);
   DeadlineWheel wheel(cells, 0);
   wheel.Advance(0);
   const CellRef ref = cells.Allocate(CellStore::ClassOf(16));
@@ -91,7 +94,8 @@ TEST_CASE(ADeadlineBeyondTheReachComesUpEarly) {
 
 TEST_CASE(VisitsByTheOrderOfTheSlots) {
   Budget budget(1 << 20);
-  CellStore cells(budget);
+  PagePool pool;
+  CellStore cells(budget, pool);
   DeadlineWheel wheel(cells, 0);
   wheel.Advance(0);
   std::vector<CellRef> expected;
@@ -111,7 +115,8 @@ TEST_CASE(VisitsByTheOrderOfTheSlots) {
 
 TEST_CASE(WhatWasLookedAtIsNotDueAgainAtOnce) {
   Budget budget(1 << 20);
-  CellStore cells(budget);
+  PagePool pool;
+  CellStore cells(budget, pool);
   DeadlineWheel wheel(cells, 0);
   wheel.Advance(100 * kTick);
   const CellRef ref = cells.Allocate(CellStore::ClassOf(16));
@@ -123,7 +128,8 @@ TEST_CASE(WhatWasLookedAtIsNotDueAgainAtOnce) {
 
 TEST_CASE(TimeDoesNotGoBack) {
   Budget budget(1 << 20);
-  CellStore cells(budget);
+  PagePool pool;
+  CellStore cells(budget, pool);
   DeadlineWheel wheel(cells, 0);
   wheel.Advance(100 * kTick);
   wheel.Advance(-5);
