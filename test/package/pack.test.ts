@@ -158,6 +158,21 @@ describe('the installed package', () => {
     expect(succeed(process.execPath, ['both.mjs'], app).trim()).toBe('true true conflict');
   });
 
+  test('has stores, for import and for require, in one process', () => {
+    writeFileSync(
+      join(app, 'stores.mjs'),
+      `import { createRequire } from 'node:module';
+       import * as imported from 'wafstate/store';
+       const required = createRequire(import.meta.url)('wafstate/store');
+       const yaml = 'entries: [{ name: s, kind: store.lmdb, database: e, namespace: n, lifecycle: { auto_start: true } }, { name: e, kind: engine.lmdb, path: ./stores }]';
+       const [one, other] = [await imported.loadStores(yaml), await required.loadStores(yaml)];
+       await (await one.open('s')).set('k', { n: 1 });
+       console.log(JSON.stringify(await (await other.open('s')).get('k')));
+       await Promise.all([one.close(), other.close()]);`,
+    );
+    expect(succeed(process.execPath, ['stores.mjs'], app).trim()).toBe('{"n":1}');
+  });
+
   test('resolves with its types under NodeNext, for import and for require', () => {
     mkdirSync(join(app, 'node_modules', '@types'), { recursive: true });
     for (const types of ['@types/node', 'undici-types']) {
@@ -177,16 +192,19 @@ describe('the installed package', () => {
         compileActions('setvar:ip.failures=+1').apply(tx, () => 1);
         // @ts-expect-error: rules are compiled, not text
         guard({ collections: new Collections({ backend }), rules: 'SecAction "id:1"' });
+        const stores = await loadStores({ entries: [] });
+        // @ts-expect-error: a value is no null
+        await (await stores.open('cache')).set('k', null);
         console.log(value, number, testing);
       }
       void use();`;
     writeFileSync(
       join(app, 'consumer.mts'),
-      `import { Collections, openLmdb } from 'wafstate';\nimport { compileActions } from 'wafstate/seclang';\nimport { guard } from 'wafstate/guard';\nimport * as testing from 'wafstate/testing';\n${use}`,
+      `import { Collections, openLmdb } from 'wafstate';\nimport { compileActions } from 'wafstate/seclang';\nimport { guard } from 'wafstate/guard';\nimport { loadStores } from 'wafstate/store';\nimport * as testing from 'wafstate/testing';\n${use}`,
     );
     writeFileSync(
       join(app, 'consumer.cts'),
-      `import wafstate = require('wafstate');\nimport testing = require('wafstate/testing');\nimport { compileActions } from 'wafstate/seclang';\nimport { guard } from 'wafstate/guard';\nconst { Collections, openLmdb } = wafstate;\n${use}`,
+      `import wafstate = require('wafstate');\nimport testing = require('wafstate/testing');\nimport { compileActions } from 'wafstate/seclang';\nimport { guard } from 'wafstate/guard';\nimport { loadStores } from 'wafstate/store';\nconst { Collections, openLmdb } = wafstate;\n${use}`,
     );
     writeFileSync(
       join(app, 'tsconfig.json'),
