@@ -2,3 +2,6 @@
 
 export { conformance } from './conformance.js';
 export type { Runner, Subject } from './runner.js';
+export { readStoreCases, type StoreCase } from './store/case-file.js';
+export { StoreCases } from './store/run.js';
+export { STORE_SUBJECTS, type StoreSubject } from './store/subject.js';
