@@ -1,16 +1,11 @@
-import { createReadStream } from 'node:fs';
-import { pipeline, Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
 import { INT64_MAX, INT64_MIN } from '../contract/clock.js';
+import { readInput } from './input.js';
 
 /** One request of a log: who, and when in nanoseconds since the epoch. */
 export interface LogEntry {
   readonly address: string;
   readonly time: bigint;
 }
-
-/** The log cannot be opened or breaks off; the message names it. */
-export class LogReadError extends Error {}
 
 /** A longer line is malformed; it is skipped in bounded memory. */
 export const MAX_LINE_BYTES = 64 * 1024;
@@ -42,22 +37,13 @@ export function parseLine(line: string): LogEntry | undefined {
 }
 
 /**
- * The lines of a log, as they come: of a file, or of standard input for `-`; gzip is told by its first two bytes, not by
- * the name. A line over the bound comes out as undefined. Throws `LogReadError`.
+ * The lines of a log, as they come: of a file, or of standard input for `-`, plain or gzip. A line over the bound comes out as undefined. Throws
+ * what `readInput` throws.
  */
 export async function* readLines(path: string): AsyncGenerator<string | undefined> {
-  try {
-    yield* lines(path === '-' ? process.stdin : createReadStream(path));
-  } catch (cause) {
-    const name = path === '-' ? 'of standard input' : path;
-    throw new LogReadError(`the log ${name} cannot be read: ${(cause as Error).message}`, { cause });
-  }
-}
-
-async function* lines(source: Readable): AsyncGenerator<string | undefined> {
   let rest: Buffer = Buffer.alloc(0);
   let overlong = false;
-  for await (const chunk of plain(source)) {
+  for await (const chunk of readInput(path, 'log')) {
     let start = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
       const line =
@@ -81,30 +67,4 @@ async function* lines(source: Readable): AsyncGenerator<string | undefined> {
 // A log is bytes: Latin-1 keeps each of them, and the client's address is ASCII in any case.
 function text(line: Buffer): string {
   return line.toString('latin1', 0, line[line.length - 1] === 13 ? line.length - 1 : line.length);
-}
-
-async function* plain(source: Readable): AsyncGenerator<Buffer> {
-  const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  let head: Buffer = Buffer.alloc(0);
-  let done = false;
-  while (head.length < 2 && !done) {
-    const next = await chunks.next();
-    done = next.done === true;
-    if (!done) head = Buffer.concat([head, next.value]);
-  }
-  const all = prepend(head, done ? undefined : chunks);
-  if (head[0] !== 0x1f || head[1] !== 0x8b) {
-    yield* all;
-    return;
-  }
-  const unzip = createGunzip();
-  // Errors of the source reach the reader through the pipe's end, not here.
-  pipeline(Readable.from(all), unzip, () => undefined);
-  yield* unzip as AsyncIterable<Buffer>;
-}
-
-async function* prepend(head: Buffer, chunks: AsyncIterator<Buffer> | undefined): AsyncGenerator<Buffer> {
-  if (head.length > 0) yield head;
-  if (chunks === undefined) return;
-  for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
 }

@@ -1,7 +1,8 @@
-import { realpathSync } from 'node:fs';
 import { backUp } from '../backend/lmdb/backup.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
+import { print } from './output.js';
 import { STATE_OPTIONS } from './state.js';
+import { stateDirectory } from './state-directory.js';
 
 export const BACKUP: CommandSpec = {
   name: 'backup',
@@ -17,8 +18,11 @@ with 'wafstate import'.
 
 export async function backup(args: Arguments): Promise<number> {
   const [directory] = args.operands as [string];
-  const { records, variables, pages } = await backUp(realpathSync(args.text('path') as string), directory);
-  if (args.flag('json')) process.stdout.write(`${JSON.stringify({ records, variables, pages })}\n`);
-  else process.stdout.write(`${records} records with ${variables} variables copied and checked\n`);
+  const { records, variables, pages } = await backUp(
+    stateDirectory(args.text('path') as string, '--path'),
+    directory,
+  );
+  if (args.flag('json')) print(`${JSON.stringify({ records, variables, pages })}\n`);
+  else print(`${records} records with ${variables} variables copied and checked\n`);
   return EXIT.success;
 }

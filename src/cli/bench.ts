@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Arguments, type CommandSpec, EXIT, UsageError } from './arguments.js';
+import { print } from './output.js';
 import { Progress } from './terminal.js';
 
 export const BENCH: CommandSpec = {
@@ -37,7 +38,7 @@ export async function bench(args: Arguments): Promise<number> {
     BENCHMARKS.href
   )) as Benchmarks;
   if (args.flag('list')) {
-    for (const { id, title } of caseIds()) process.stdout.write(`${id.padEnd(18)}${title}\n`);
+    for (const { id, title } of caseIds()) print(`${id.padEnd(18)}${title}\n`);
     return EXIT.success;
   }
   const places = placesOf(args.text('output'));
@@ -59,7 +60,7 @@ export async function bench(args: Arguments): Promise<number> {
     ...places,
     progress: (text) => progress.update(() => text),
   }).finally(() => progress.end());
-  if (args.flag('json')) process.stdout.write(`${JSON.stringify(report)}\n`);
-  else process.stdout.write(`${renderTerminal(report)}\n${join(places.output, 'report.html')}\n`);
+  if (args.flag('json')) print(`${JSON.stringify(report)}\n`);
+  else print(`${renderTerminal(report)}\n${join(places.output, 'report.html')}\n`);
   return report.skipped.some(({ failed }) => failed === true) ? EXIT.failure : EXIT.success;
 }

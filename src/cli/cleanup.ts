@@ -1,4 +1,5 @@
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
+import { print } from './output.js';
 import { STATE_OPTIONS, withState } from './state.js';
 import { isoTime, Progress } from './terminal.js';
 
@@ -41,9 +42,9 @@ export async function cleanup(args: Arguments): Promise<number> {
     progress.end();
     return { total, at: isoTime(now) };
   });
-  if (args.flag('json')) process.stdout.write(`${JSON.stringify({ at, ...total })}\n`);
+  if (args.flag('json')) print(`${JSON.stringify({ at, ...total })}\n`);
   else {
-    process.stdout.write(
+    print(
       `removed ${total.recordsRemoved} records and ${total.variablesRemoved} variables that had ended by ${at}\n`,
     );
   }

@@ -6,6 +6,7 @@ import type { Mutation } from '../contract/mutation.js';
 import type { RecordName } from '../contract/space.js';
 import { isTimedOut } from '../record/apply.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
+import { print } from './output.js';
 import {
   argumentBytes,
   describeRecord,
@@ -37,9 +38,9 @@ export async function remove(args: Arguments): Promise<number> {
         : await removeVariable(state, record, lowerAscii(argumentBytes(variable)));
     return { name: describeRecord(record), existed };
   });
-  if (args.flag('json')) process.stdout.write(`${JSON.stringify({ ...name, existed })}\n`);
+  if (args.flag('json')) print(`${JSON.stringify({ ...name, existed })}\n`);
   else {
-    process.stdout.write(
+    print(
       existed ? 'removed\n' : `there was no such record${variable === undefined ? '' : ' or variable'}\n`,
     );
   }

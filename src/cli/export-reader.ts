@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import type { ByteString } from '../contract/bytes.js';
 import { INT64_MAX, INT64_MIN } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
@@ -23,14 +22,14 @@ function malformed(line: number, what: string): WafStateError {
  * end before using any. Memory: one record.
  */
 export async function* readExport(
-  file: string,
+  text: AsyncIterable<Buffer>,
 ): AsyncGenerator<StoredRecord & { readonly bytes: Uint8Array }> {
   const digest = createHash('sha256');
   const counts = { records: 0, variables: 0, unreadable: 0, damaged: 0 };
   let number = 0;
   let open: OpenRecord | undefined;
   let ended = false;
-  for await (const line of rawLines(file)) {
+  for await (const line of rawLines(text)) {
     number++;
     if (ended) throw malformed(number, 'follows its end');
     const [kind = '', ...words] = line.split(' ');
@@ -198,11 +197,11 @@ class Fields {
 }
 
 /** Lines as Latin-1, without their ends; a last line without one is an error, since the text may be cut there. */
-async function* rawLines(file: string): AsyncGenerator<string> {
+async function* rawLines(text: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let parts: Buffer[] = [];
   let bytes = 0;
   let number = 0;
-  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+  for await (const chunk of text) {
     let start = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
       parts.push(chunk.subarray(start, end));

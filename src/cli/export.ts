@@ -1,12 +1,15 @@
-import { once } from 'node:events';
-import { createWriteStream, linkSync, realpathSync, unlinkSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import type { Writable } from 'node:stream';
+import { randomBytes } from 'node:crypto';
+import { linkSync, lstatSync, rmSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { FileSnapshot } from '../backend/lmdb/file/snapshot.js';
 import { EnvironmentWalk, type WalkStep } from '../backend/lmdb/file/walk.js';
+import { WafStateError } from '../contract/errors.js';
+import { errnoOf, systemError } from '../contract/system-error.js';
 import { type Arguments, type CommandSpec, EXIT, UsageError } from './arguments.js';
 import { type ExportCounts, ExportWriter } from './export-format.js';
+import { print, printBytes } from './output.js';
 import { STATE_OPTIONS } from './state.js';
+import { stateDirectory } from './state-directory.js';
 import { Progress } from './terminal.js';
 
 export const EXPORT: CommandSpec = {
@@ -31,17 +34,17 @@ export async function exportRecords(args: Arguments): Promise<number> {
   const json = args.flag('json');
   if (json && output === undefined)
     throw new UsageError('--json needs --output: standard output cannot hold both the export and the object');
-  const directory = realpathSync(args.text('path') as string);
+  const directory = stateDirectory(args.text('path') as string, '--path');
   const snapshot = await FileSnapshot.open(directory);
   let counts: ExportCounts;
   try {
     counts = await (output === undefined
-      ? write(snapshot, process.stdout)
-      : intoFile(output, (stream) => write(snapshot, stream)));
+      ? write(snapshot, printBytes)
+      : intoFile(output, (sink) => write(snapshot, sink)));
   } finally {
     snapshot.close();
   }
-  if (json) process.stdout.write(`${JSON.stringify(counts)}\n`);
+  if (json) print(`${JSON.stringify(counts)}\n`);
   else
     process.stderr.write(
       `${counts.records} records exported, ${counts.unreadable} unreadable; ${counts.damaged} damaged pages\n`,
@@ -49,21 +52,29 @@ export async function exportRecords(args: Arguments): Promise<number> {
   return counts.unreadable + counts.damaged === 0 ? EXIT.success : EXIT.finding;
 }
 
-async function write(snapshot: FileSnapshot, stream: Writable): Promise<ExportCounts> {
+/** Takes Latin-1 text; resolves when there is room for more. */
+type Sink = (text: string) => Promise<void>;
+
+const PIECE_CHARACTERS = 2 ** 16;
+
+async function write(snapshot: FileSnapshot, sink: Sink): Promise<ExportCounts> {
   const writer = new ExportWriter();
   const progress = new Progress();
-  const put = async (text: string): Promise<void> => {
-    if (!stream.write(text, 'latin1')) await once(stream, 'drain');
-  };
-  await put(writer.header());
-  if (snapshot.damage !== undefined) await put(writer.damaged(0, snapshot.damage));
-  for (const step of new EnvironmentWalk(snapshot.file, snapshot.meta).steps()) {
-    await put(lineOf(writer, step));
-    progress.update(() => `${writer.counts.records.toLocaleString('en')} records exported`);
+  let piece = writer.header();
+  if (snapshot.damage !== undefined) piece += writer.damaged(0, snapshot.damage);
+  try {
+    for (const step of new EnvironmentWalk(snapshot.file, snapshot.meta).steps()) {
+      piece += lineOf(writer, step);
+      if (piece.length < PIECE_CHARACTERS) continue;
+      await sink(piece);
+      piece = '';
+      progress.update(() => `${writer.counts.records.toLocaleString('en')} records exported`);
+    }
+    snapshot.requireUnmoved();
+    await sink(piece + writer.end());
+  } finally {
+    progress.end();
   }
-  snapshot.requireUnmoved();
-  await put(writer.end());
-  progress.end();
   return writer.counts;
 }
 
@@ -79,21 +90,49 @@ function lineOf(writer: ExportWriter, step: WalkStep): string {
 }
 
 /** The file appears under its name when it is whole and on disk, and never takes another's place. */
-async function intoFile<T>(file: string, fill: (stream: Writable) => Promise<T>): Promise<T> {
-  const draft = `${file}.${process.pid}.partial`;
-  const stream = createWriteStream(draft, { flags: 'wx', mode: 0o600 });
+async function intoFile<T>(file: string, fill: (sink: Sink) => Promise<T>): Promise<T> {
+  requireAbsent(file);
+  const draft = `${file}.${randomBytes(8).toString('hex')}.partial`;
+  let handle: FileHandle;
   try {
-    await once(stream, 'open');
-    const result = await fill(stream);
-    stream.end();
-    await once(stream, 'close');
-    const written = await open(draft, 'r+');
-    await written.sync();
-    await written.close();
+    handle = await open(draft, 'wx', 0o600);
+  } catch (error) {
+    throw unwritable(file, error);
+  }
+  try {
+    const result = await fill(async (text) => {
+      await handle.writeFile(text, 'latin1');
+    });
+    await handle.sync();
     linkSync(draft, file);
     return result;
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    // Another may have taken the name meanwhile.
+    throw errnoOf(error) === 'EEXIST' ? thereAlready(file) : unwritable(file, error);
   } finally {
-    stream.destroy();
-    unlinkSync(draft);
+    rmSync(draft, { force: true });
+    await handle.close();
   }
+}
+
+function requireAbsent(file: string): void {
+  try {
+    if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return;
+  } catch (error) {
+    throw unwritable(file, error);
+  }
+  throw thereAlready(file);
+}
+
+function unwritable(file: string, error: unknown): WafStateError {
+  return systemError(error, `write ${file}`, { details: { option: 'output' } });
+}
+
+function thereAlready(file: string): WafStateError {
+  return new WafStateError(
+    'already_exists',
+    `${file} is there already, and an export overwrites nothing; choose another name, or move it away`,
+    { details: { option: 'output' } },
+  );
 }

@@ -2,6 +2,7 @@ import { DEFAULT_LIMITS } from '../contract/limits.js';
 import type { Snapshot } from '../contract/snapshot.js';
 import { isExpired } from '../contract/variable.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
+import { print } from './output.js';
 import { describeRecord, describeValue, RECORD_OPTIONS, recordArgument, withState } from './state.js';
 import { columns, isoTime, printable } from './terminal.js';
 
@@ -28,14 +29,14 @@ export async function get(args: Arguments): Promise<number> {
     return { name: describeRecord(record), snapshot, now };
   });
   if (args.flag('json')) {
-    process.stdout.write(`${JSON.stringify({ ...name, at: isoTime(now), ...forPrograms(snapshot, now) })}\n`);
+    print(`${JSON.stringify({ ...name, at: isoTime(now), ...forPrograms(snapshot, now) })}\n`);
   } else if (snapshot.facts === undefined) {
-    process.stdout.write(`no such record as of ${isoTime(now)}\n`);
+    print(`no such record as of ${isoTime(now)}\n`);
   } else {
-    process.stdout.write(
+    print(
       `${name.collection} ${name.key}${name.application === '' ? '' : ` (application ${name.application})`}\n`,
     );
-    process.stdout.write(forPeople(snapshot, now));
+    print(forPeople(snapshot, now));
   }
   return snapshot.facts === undefined ? EXIT.finding : EXIT.success;
 }

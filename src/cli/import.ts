@@ -1,7 +1,5 @@
-import { realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { FileSnapshot } from '../backend/lmdb/file/snapshot.js';
-import { EnvironmentWalk } from '../backend/lmdb/file/walk.js';
 import { DATA_FILE } from '../backend/lmdb/layout.js';
 import type { LmdbBackend } from '../backend/lmdb/lmdb-backend.js';
 import type { OnConflict } from '../backend/lmdb/native-addon.js';
@@ -10,7 +8,8 @@ import { WafStateError } from '../contract/errors.js';
 import { DEFAULT_LIMITS } from '../contract/limits.js';
 import type { RecordName } from '../contract/space.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
-import { readExport } from './export-reader.js';
+import { type ImportSource, openSource } from './import-source.js';
+import { print } from './output.js';
 import { openState, STATE_OPTIONS } from './state.js';
 import { Progress } from './terminal.js';
 
@@ -27,11 +26,11 @@ export const IMPORT: CommandSpec = {
       help: 'what becomes of a record that is there already',
     },
   },
-  notes: `SOURCE is a file by 'wafstate export' or a directory by 'wafstate backup'. All of it is checked before anything is written, and with
+  notes: `SOURCE is a file by 'wafstate export', plain or gzip, or - for standard input, or a directory by 'wafstate backup'. All of it is checked before anything is written, and with
 'fail' so is that none of its records is there. Records come back as they were but for the revision, which is new. The directory is
 made where there is none. Safe beside a live server.
 
-  wafstate import state.txt --path ./state
+  wafstate import state.txt.gz --path ./state
   wafstate import ./state-backup --path ./state --on-conflict skip`,
 };
 
@@ -39,66 +38,50 @@ made where there is none. Safe beside a live server.
 const SLICE_RECORDS = 1000;
 const SLICE_BYTES = 4 * 2 ** 20;
 
-interface SourceRecord {
-  readonly name: RecordName;
-  readonly bytes: Uint8Array;
+export async function importRecords(args: Arguments): Promise<number> {
+  const source = await openSource(args.operands[0] as string);
+  try {
+    return await importFrom(source, args);
+  } finally {
+    await source.close();
+  }
 }
 
-export async function importRecords(args: Arguments): Promise<number> {
-  const [source] = args.operands as [string];
+async function importFrom(source: ImportSource, args: Arguments): Promise<number> {
   const onConflict = args.text('on-conflict') as OnConflict;
   const progress = new Progress();
   let [records, bytes] = [0, 0];
-  for await (const record of readSource(source)) {
-    records++;
-    bytes += record.bytes.byteLength;
-    progress.update(() => `${records.toLocaleString('en')} records checked`);
-  }
-  const path = args.text('path') as string;
-  const backend = await openState(path, { create: true, mapSize: roomFor(path, bytes) });
   try {
-    if (onConflict === 'fail') await requireAbsent(backend, source);
-    const total = await restoreAll(backend, source, onConflict, (restored) =>
-      progress.update(
-        () => `${restored.toLocaleString('en')} of ${records.toLocaleString('en')} records imported`,
-      ),
-    );
+    for await (const record of source.records()) {
+      records++;
+      bytes += record.bytes.byteLength;
+      progress.update(() => `${records.toLocaleString('en')} records checked`);
+    }
+    const path = args.text('path') as string;
+    const backend = await openState(path, { create: true, mapSize: roomFor(path, bytes) });
+    let total: Total;
+    try {
+      if (onConflict === 'fail') await requireAbsent(backend, source);
+      total = await restoreAll(backend, source, onConflict, (restored) =>
+        progress.update(
+          () => `${restored.toLocaleString('en')} of ${records.toLocaleString('en')} records imported`,
+        ),
+      );
+    } finally {
+      await backend.close();
+    }
     progress.end();
-    if (args.flag('json')) process.stdout.write(`${JSON.stringify({ records, ...total })}\n`);
-    else process.stdout.write(`${total.restored} records imported, ${total.skipped} were there already\n`);
+    if (args.flag('json')) print(`${JSON.stringify({ records, ...total })}\n`);
+    else print(`${total.restored} records imported, ${total.skipped} were there already\n`);
     return EXIT.success;
   } finally {
     progress.end();
-    await backend.close();
   }
 }
 
-async function* readSource(source: string): AsyncGenerator<SourceRecord> {
-  if (statSync(source).isDirectory()) yield* readBackup(realpathSync(source));
-  else yield* readExport(source);
-}
-
-/** Throws `corrupt_data` where anything is wrong with it: an export saves what is readable. */
-async function* readBackup(directory: string): AsyncGenerator<SourceRecord> {
-  const snapshot = await FileSnapshot.open(directory);
-  try {
-    if (snapshot.damage !== undefined) throw damaged(directory, snapshot.damage);
-    for (const step of new EnvironmentWalk(snapshot.file, snapshot.meta).steps()) {
-      if (step.type === 'damage') throw damaged(directory, `page ${step.page} ${step.what}`);
-      if (step.type === 'corrupt') throw damaged(directory, `a record is corrupt: ${step.reason}`);
-      yield { name: step.record.name, bytes: step.bytes };
-    }
-    snapshot.requireUnmoved();
-  } finally {
-    snapshot.close();
-  }
-}
-
-function damaged(directory: string, what: string): WafStateError {
-  return new WafStateError(
-    'corrupt_data',
-    `${directory} is damaged: ${what}; nothing of it was imported: save what is readable with 'wafstate export', and import that`,
-  );
+interface Total {
+  restored: number;
+  skipped: number;
 }
 
 /** The environment's cap is whoever's opens it next; here it must hold what is there and what comes, pages half full. */
@@ -107,10 +90,10 @@ function roomFor(path: string, bytes: number): number {
   return Math.max(2 ** 30, 2 * present + 4 * bytes + 2 ** 26);
 }
 
-async function requireAbsent(backend: LmdbBackend, source: string): Promise<void> {
+async function requireAbsent(backend: LmdbBackend, source: ImportSource): Promise<void> {
   const now = systemClock.now();
   let present = 0;
-  for await (const { name } of readSource(source)) if (isThere(backend, name, now)) present++;
+  for await (const { name } of source.records()) if (isThere(backend, name, now)) present++;
   if (present > 0) throw conflict(`${present} of its records are there already; nothing was imported`);
 }
 
@@ -125,11 +108,11 @@ function isThere(backend: LmdbBackend, name: RecordName, now: bigint): boolean {
 
 async function restoreAll(
   backend: LmdbBackend,
-  source: string,
+  source: ImportSource,
   onConflict: OnConflict,
   onProgress: (restored: number) => void,
-): Promise<{ restored: number; skipped: number }> {
-  const total = { restored: 0, skipped: 0 };
+): Promise<Total> {
+  const total: Total = { restored: 0, skipped: 0 };
   let slice: Uint8Array[] = [];
   let bytes = 0;
   const flush = async (): Promise<void> => {
@@ -143,7 +126,7 @@ async function restoreAll(
     onProgress(total.restored);
     [slice, bytes] = [[], 0];
   };
-  for await (const record of readSource(source)) {
+  for await (const record of source.records()) {
     slice.push(record.bytes);
     bytes += record.bytes.byteLength;
     if (slice.length >= SLICE_RECORDS || bytes >= SLICE_BYTES) await flush();

@@ -1,5 +1,6 @@
 import { lintRules, loadRules } from '../seclang/index.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
+import { print } from './output.js';
 
 export const LINT: CommandSpec = {
   name: 'lint',
@@ -18,10 +19,10 @@ and a skipAfter without its marker. Ends with status 1 if there is a warning, an
 export function lint(args: Arguments): Promise<number> {
   const rules = loadRules(args.operands, { unsupported: args.flag('skip') ? 'skip' : 'error' });
   const warnings = [...rules.warnings, ...lintRules(rules)];
-  if (args.flag('json')) process.stdout.write(`${JSON.stringify({ rules: rules.size, warnings })}\n`);
+  if (args.flag('json')) print(`${JSON.stringify({ rules: rules.size, warnings })}\n`);
   else {
-    for (const { message } of warnings) process.stdout.write(`${message}\n`);
-    process.stdout.write(`${rules.size} rules, ${warnings.length} warnings\n`);
+    for (const { message } of warnings) print(`${message}\n`);
+    print(`${rules.size} rules, ${warnings.length} warnings\n`);
   }
   return Promise.resolve(warnings.length === 0 ? EXIT.success : EXIT.finding);
 }

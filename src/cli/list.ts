@@ -1,5 +1,6 @@
 import type { RecordName } from '../contract/space.js';
 import { type Arguments, type CommandSpec, EXIT, UsageError } from './arguments.js';
+import { print } from './output.js';
 import {
   APPLICATION_OPTION,
   argumentBytes,
@@ -53,7 +54,7 @@ export async function list(args: Arguments): Promise<number> {
   }
   const { rows, more, now } = await withState(args, 'read', (state) => collect(state, args));
   if (args.flag('json')) {
-    process.stdout.write(`${JSON.stringify({ at: isoTime(now), records: rows, more })}\n`);
+    print(`${JSON.stringify({ at: isoTime(now), records: rows, more })}\n`);
     return EXIT.success;
   }
   const head = ['collection', 'application', 'key', 'revision', 'variables', 'updated'];
@@ -65,10 +66,8 @@ export async function list(args: Arguments): Promise<number> {
       ? [String(row.revision), String(row.variables), row.updated ?? '']
       : ['corrupt', '', row.error]),
   ]);
-  process.stdout.write(columns([head, ...cells]));
-  process.stdout.write(
-    `${rows.length} records as of ${isoTime(now)}${more ? '; there are more: raise --limit' : ''}\n`,
-  );
+  print(columns([head, ...cells]));
+  print(`${rows.length} records as of ${isoTime(now)}${more ? '; there are more: raise --limit' : ''}\n`);
   return EXIT.success;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { WafStateError } from '../contract/errors.js';
-import { LogReadError } from './access-log.js';
+import { errnoOf, systemError } from '../contract/system-error.js';
 import {
   type Arguments,
   type CommandSpec,
@@ -21,6 +21,7 @@ import { IMPORT, importRecords } from './import.js';
 import { LINT, lint } from './lint.js';
 import { LIST, list } from './list.js';
 import { LogClockError } from './log-clock.js';
+import { OutputError, onOutputError, print } from './output.js';
 import { REPLAY, replay } from './replay.js';
 import { STATS, stats } from './stats.js';
 import { TEST, test } from './test.js';
@@ -46,14 +47,14 @@ const COMMANDS: readonly (readonly [CommandSpec, (args: Arguments) => Promise<nu
 async function main(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    process.stdout.write(overview());
+    print(overview());
     return name === undefined ? EXIT.usage : EXIT.success;
   }
   if (name === '--version') {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
       version: string;
     };
-    process.stdout.write(`${version}\n`);
+    print(`${version}\n`);
     return EXIT.success;
   }
   const command = COMMANDS.find(([spec]) => spec.name === name);
@@ -61,7 +62,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const [spec, run] = command;
   const args = parseCommandLine(spec, rest);
   if (args.flag('help')) {
-    process.stdout.write(describe(spec));
+    print(describe(spec));
     return EXIT.success;
   }
   return run(args);
@@ -84,50 +85,48 @@ such record), 2 wrong command line, 3 could not be done.
 
 /** What to say and how to end. A fault of the program itself keeps its stack. */
 function fail(error: unknown, json: boolean): number {
-  const usage = error instanceof UsageError;
-  const known =
-    usage ||
-    error instanceof WafStateError ||
-    error instanceof LogClockError ||
-    error instanceof LogReadError ||
-    isSystemError(error);
-  const message = known
-    ? (error as Error).message
-    : error instanceof Error
-      ? (error.stack ?? error.message)
-      : String(error);
-  if (json) {
-    const code =
-      error instanceof WafStateError
-        ? error.code
-        : usage
-          ? 'usage'
-          : error instanceof LogClockError
-            ? 'log_clock'
-            : 'failure';
-    process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`);
-  }
+  const { code, message } = told(error);
   process.stderr.write(`wafstate: ${message}\n`);
-  return usage ? EXIT.usage : EXIT.failure;
+  // Where standard output is what failed, nothing can be said there.
+  if (json && !(error instanceof OutputError)) print(`${JSON.stringify({ error: { code, message } })}\n`);
+  return code === 'usage' ? EXIT.usage : EXIT.failure;
 }
 
-/** An error of the operating system: a directory for a report that is not there. */
-function isSystemError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && 'errno' in error;
+function told(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof UsageError) return { code: 'usage', message: error.message };
+  if (error instanceof LogClockError) return { code: 'log_clock', message: error.message };
+  if (error instanceof WafStateError || error instanceof OutputError)
+    return { code: error instanceof WafStateError ? error.code : 'output', message: error.message };
+  if (errnoOf(error) !== undefined) return systemError(error, attemptOf(error as SystemError));
+  return {
+    code: 'failure',
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  };
+}
+
+interface SystemError extends NodeJS.ErrnoException {
+  readonly address?: string;
+  readonly port?: number;
+}
+
+/** The call and what it was made for, where no place nearer to it has found better words. */
+function attemptOf({ syscall, path, address, port }: SystemError): string {
+  const object =
+    path ??
+    (address === undefined ? undefined : `on ${address}${port === undefined ? '' : `, port ${port}`}`);
+  return [syscall ?? 'go on', object].filter((word) => word !== undefined).join(' ');
 }
 
 const argv = process.argv.slice(2);
-// A reader that has seen enough (`| head`) is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(EXIT.success);
-  throw error;
-});
-process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-  // Who closed it wants no messages; the status still tells.
-  if (error.code !== 'EPIPE') throw error;
+const json = argv.includes('--json');
+onOutputError((error) => {
+  // A reader that has seen enough (`| head`) is no failure.
+  process.exit(error === 'reader gone' ? EXIT.success : fail(error, json));
 });
 main(argv)
-  .catch((error: unknown) => fail(error, argv.includes('--json')))
+  .catch((error: unknown) => fail(error, json))
+  // The words about a failure may meet the same full disk.
+  .catch((error: unknown) => fail(error, false))
   .then((status) => {
     process.exitCode = status;
   });

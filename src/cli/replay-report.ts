@@ -1,4 +1,5 @@
 import type { LimitRule } from './judge.js';
+import { print } from './output.js';
 import { columns, isoTime, printable } from './terminal.js';
 
 /** What a replay found. Times in nanoseconds since the epoch. */
@@ -34,7 +35,7 @@ export interface ReplayReport {
 const TOP = 10;
 
 export function reportReplay(report: ReplayReport, json: boolean): void {
-  process.stdout.write(json ? `${JSON.stringify(forPrograms(report))}\n` : forPeople(report));
+  print(json ? `${JSON.stringify(forPrograms(report))}\n` : forPeople(report));
 }
 
 function forPrograms({ lines, malformed, transactions, blocked, engine, native, seconds }: ReplayReport) {

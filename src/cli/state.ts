@@ -7,9 +7,11 @@ import { type ByteString, decodeText, encodeText, fromBytes } from '../contract/
 import { systemClock } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
 import { COLLECTION_SPACES, type CollectionName, type RecordName, spaceName } from '../contract/space.js';
+import { systemError } from '../contract/system-error.js';
 import { type Arguments, type Option, UsageError } from './arguments.js';
 import { REPLAY_APPLICATION } from './judge.js';
 import { loadLogClock } from './log-clock.js';
+import { absentState, stateDirectory } from './state-directory.js';
 import { printable, unprintable } from './terminal.js';
 
 /** The options that every command on a state directory takes. */
@@ -58,10 +60,16 @@ export async function withState<T>(
   access: 'read' | 'write',
   work: (state: State) => Promise<T>,
 ): Promise<T> {
-  const backend = await openState(args.text('path') as string, {
-    create: false,
-    readOnly: access === 'read',
-  });
+  const path = args.text('path') as string;
+  const directory = stateDirectory(path, '--path');
+  const backend = await openState(directory, { create: false, readOnly: access === 'read' }).catch(
+    (error: unknown) => {
+      // A file that nobody has begun, which only a look into it tells.
+      throw error instanceof WafStateError && error.code === 'not_found'
+        ? absentState(path, '--path', error)
+        : error;
+    },
+  );
   try {
     const logClock = await readLogClock(backend);
     const application = args.text('application') ?? (logClock === undefined ? '' : REPLAY_APPLICATION);
@@ -129,8 +137,16 @@ export function recordArgument(args: Arguments, application: ByteString): Record
   };
   const file = args.text('key-secret-file');
   if (file === undefined) return name;
-  const digest = new KeyDigest(secretBytes(readFileSync(file)));
+  const digest = new KeyDigest(secretBytes(readSecret(file)));
   return { ...name, key: digest.of(name.space, name.applicationId, name.key) };
+}
+
+function readSecret(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw systemError(error, `read the secret in ${file}`, { details: { option: 'key-secret-file' } });
+  }
 }
 
 /** A record's name for output; a key is opaque bytes, so it is percent-encoded where it is not plain ASCII. */

@@ -1,4 +1,5 @@
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
+import { print } from './output.js';
 import { STATE_OPTIONS, withState } from './state.js';
 import { columns } from './terminal.js';
 
@@ -16,13 +17,13 @@ without being cleared, or that maxReaders is too small.
 
 export async function stats(args: Arguments): Promise<number> {
   const figures = await withState(args, 'read', async ({ backend }) => backend.stats());
-  if (args.flag('json')) process.stdout.write(`${JSON.stringify(figures)}\n`);
+  if (args.flag('json')) print(`${JSON.stringify(figures)}\n`);
   else {
     const rows = Object.entries(figures).map(([name, figure]) => [
       name,
       typeof figure === 'number' ? figure.toLocaleString('en') : String(figure),
     ]);
-    process.stdout.write(columns(rows));
+    print(columns(rows));
   }
   return EXIT.success;
 }

@@ -9,6 +9,7 @@ import type { Backend } from '../contract/backend.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
 import { CaseError, readCase } from './case-file.js';
 import { runCase } from './case-run.js';
+import { print } from './output.js';
 
 export const TEST: CommandSpec = {
   name: 'test',
@@ -40,11 +41,11 @@ export async function test(args: Arguments): Promise<number> {
     const failures = await runFile(file, args.text('engine') as string);
     results.push({ file, failures });
     if (args.flag('json')) continue;
-    for (const failure of failures) process.stdout.write(`FAILED ${file}: ${failure}\n`);
+    for (const failure of failures) print(`FAILED ${file}: ${failure}\n`);
   }
   const failed = results.filter(({ failures }) => failures.length > 0).length;
   const passed = results.length - failed;
-  process.stdout.write(
+  print(
     args.flag('json')
       ? `${JSON.stringify({ passed, failed, cases: results })}\n`
       : `${passed} passed, ${failed} failed\n`,

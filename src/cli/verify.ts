@@ -1,10 +1,11 @@
-import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CorruptEntry, IntegrityReport } from '../backend/lmdb/file/integrity.js';
 import { checkInProcess } from '../backend/lmdb/integrity-process.js';
 import { DATA_FILE } from '../backend/lmdb/layout.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
+import { print } from './output.js';
 import { describeRecord, STATE_OPTIONS } from './state.js';
+import { stateDirectory } from './state-directory.js';
 import { Progress, printable } from './terminal.js';
 
 export const VERIFY: CommandSpec = {
@@ -20,20 +21,18 @@ file without LMDB, in a process of its own, beside servers that write to it.
 };
 
 export async function verify(args: Arguments): Promise<number> {
-  const directory = realpathSync(args.text('path') as string);
+  const directory = stateDirectory(args.text('path') as string, '--path');
   const progress = new Progress();
   const report = await checkInProcess(directory, (records) =>
     progress.update(() => `${records.toLocaleString('en')} records read`),
-  );
-  progress.end();
+  ).finally(() => progress.end());
   const json = args.flag('json');
   if ('failure' in report) {
-    if (json) process.stdout.write(`${JSON.stringify({ complete: false, failure: report.failure })}\n`);
-    else
-      process.stdout.write(`${join(directory, DATA_FILE)} could not be read to its end: ${report.failure}\n`);
+    if (json) print(`${JSON.stringify({ complete: false, failure: report.failure })}\n`);
+    else print(`${join(directory, DATA_FILE)} could not be read to its end: ${report.failure}\n`);
     return EXIT.finding;
   }
-  process.stdout.write(json ? `${JSON.stringify(forPrograms(report))}\n` : forPeople(report));
+  print(json ? `${JSON.stringify(forPrograms(report))}\n` : forPeople(report));
   return report.corruptRecords + report.damages === 0 ? EXIT.success : EXIT.finding;
 }
 

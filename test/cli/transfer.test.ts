@@ -1,15 +1,16 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, type LmdbBackend, openLmdb, type ScanEntry } from 'wafstate';
 import { scratchDirectory } from '../backend/lmdb/directory.js';
 import { IMPLEMENTATIONS } from '../backend/lmdb/implementations.js';
-import { json, wafstate } from './program.js';
+import { json, MAIN, wafstate } from './program.js';
 
 const NOW = 1_700_000_000_000_000_000n;
 const WRITER = fileURLToPath(new URL('./transfer-writer.mjs', import.meta.url));
@@ -137,6 +138,41 @@ describe('export and import', () => {
       expect(after).toBeGreaterThan(before);
     },
   );
+
+  it('take the text plain or as gzip, from a file, a pipe and standard input', async () => {
+    const from = fresh();
+    const plain = exported(from);
+    const zipped = fresh();
+    writeFileSync(zipped, gzipSync(readFileSync(plain)));
+    const before = await contents(from);
+    for (const [source, input] of [
+      [zipped, undefined],
+      ['-', readFileSync(zipped)],
+      ['-', readFileSync(plain)],
+    ] as const) {
+      const to = fresh();
+      const run = wafstate(['import', source, '--path', to], input === undefined ? {} : { input });
+      expect(run).toMatchObject({ status: 0, stderr: '' });
+      expect(await contents(to)).toEqual(before);
+    }
+    const to = fresh();
+    const piped = ['cat "$0" | "$@"', zipped, process.execPath, MAIN, 'import', '/dev/stdin', '--path', to];
+    expect(spawnSync('sh', ['-c', ...piped], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+    expect(await contents(to)).toEqual(before);
+    writeFileSync(zipped, readFileSync(zipped).subarray(0, -20));
+    for (const [source, input] of [
+      [zipped, undefined],
+      ['-', readFileSync(zipped)],
+    ] as const) {
+      const to = fresh();
+      const run = wafstate(['import', source, '--path', to, '--json'], input === undefined ? {} : { input });
+      expect(run.status).toBe(3);
+      expect(json(run)).toMatchObject({
+        error: { code: 'corrupt_data', message: expect.stringContaining('its gzip is damaged or cut short') },
+      });
+      expect(existsSync(to)).toBe(false);
+    }
+  });
 
   it('notice text that was cut short, changed or added to, before anything is written', async () => {
     const [from, file] = [fresh(), fresh()];

@@ -6,12 +6,14 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { WafStateError } from '../../contract/errors.js';
+import { errnoOf, systemError } from '../../contract/system-error.js';
 import { type IntegrityReport, isSound } from './file/integrity.js';
 import { FIRST_DATA_PAGE } from './file/meta.js';
 import { FileSnapshot } from './file/snapshot.js';
@@ -27,11 +29,24 @@ import { openLmdb } from './open-lmdb.js';
  * It has the pages that this state uses, each at its place, and holes for the others: no longer on disk than what it holds. The
  * copy function of LMDB is not used, since its compacting copies can come out corrupt beside a busy writer.
  *
- * Throws `already_exists`, `corrupt_data` where the environment is damaged (nothing is left of the copy then), and errors of the system.
+ * Throws `already_exists`, `invalid_option` where `target` lies in the directory itself, `corrupt_data` where the environment is damaged, and
+ * what the system refuses as the code for it. Nothing is left of the copy then.
  */
 export async function backUp(directory: string, target: string): Promise<IntegrityReport> {
   const place = resolve(target);
+  try {
+    return await copyAndCheck(directory, place);
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    if (errno === 'EEXIST' || errno === 'ENOTEMPTY') throw thereAlready(place);
+    throw systemError(error, `write the backup ${place}`, { details: { option: 'path' } });
+  }
+}
+
+async function copyAndCheck(directory: string, place: string): Promise<IntegrityReport> {
   requireAbsent(place);
+  requireOutside(directory, place);
   const draft = `${place}.${randomBytes(8).toString('hex')}.partial`;
   mkdirSync(draft, { mode: 0o700 });
   try {
@@ -74,7 +89,10 @@ async function copyState(directory: string, copy: string): Promise<Durability | 
     const descriptor = openSync(copy, 'wx', 0o600);
     try {
       const put = (page: number, bytes: Buffer): void => {
-        writeSync(descriptor, bytes, 0, bytes.byteLength, page * meta.pageSize);
+        const position = page * meta.pageSize;
+        // A disk that fills up takes a part first, and refuses only what comes after it.
+        for (let done = 0; done < bytes.byteLength; )
+          done += writeSync(descriptor, bytes, done, bytes.byteLength - done, position + done);
       };
       for (let page = FIRST_DATA_PAGE; page <= meta.lastPage; page++)
         if (walk.reached.has(page)) put(page, file.pages(page, 1, meta.pageSize));
@@ -92,8 +110,23 @@ async function copyState(directory: string, copy: string): Promise<Durability | 
 }
 
 function requireAbsent(place: string): void {
-  if (lstatSync(place, { throwIfNoEntry: false }) === undefined) return;
+  if (lstatSync(place, { throwIfNoEntry: false }) !== undefined) throw thereAlready(place);
+}
+
+/** A copy inside would be taken for a part of the environment, and be lost with it. */
+function requireOutside(directory: string, place: string): void {
+  const parent = realpathSync(dirname(place));
+  const original = realpathSync(directory);
+  if (parent !== original && !parent.startsWith(`${original}${sep}`)) return;
   throw new WafStateError(
+    'invalid_option',
+    `${place} lies in ${original}, which is to be copied; choose a place outside of it`,
+    { details: { option: 'path' } },
+  );
+}
+
+function thereAlready(place: string): WafStateError {
+  return new WafStateError(
     'already_exists',
     `${place} is there already, and a backup overwrites nothing; choose another name, or move it away`,
   );

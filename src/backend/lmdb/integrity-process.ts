@@ -1,36 +1,43 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcessByStdio } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { WafStateError } from '../../contract/errors.js';
+import type { Readable } from 'node:stream';
+import { type ErrorCode, WafStateError } from '../../contract/errors.js';
+import { systemError } from '../../contract/system-error.js';
 import { type IntegrityReport, isSound, type OnProgress } from './file/integrity.js';
 import { DATA_FILE } from './layout.js';
+import { startProgram } from './own-process.js';
 
 /** A check may take this long, and a second more for so many bytes: far beyond what it takes on a slow disk. */
 const LEAST_SECONDS = 60;
 const BYTES_A_SECOND = 4 * 2 ** 20;
 
-/** Why there is no report. */
+/** Why there is no report: the check died, took too long, or the disk failed it. */
 export interface FailedCheck {
   readonly failure: string;
 }
 
+/** The child's last line. */
+type Answer =
+  | { readonly report: IntegrityReport }
+  | { readonly error: { readonly code: ErrorCode; readonly message: string } };
+
 /**
  * Reads and checks everything in the environment of `directory` (which `preflight` has found, or anybody else), in a process of its own: whatever
- * the file does to that process, this one learns of it in bounded time. Never rejects.
+ * the file does to that process, this one learns of it in bounded time. Rejects with `not_found`, `permission_denied` or `invalid_option` where
+ * there is no file to check, and with the system's reason where it gives no process.
  */
 export async function checkInProcess(
   directory: string,
   onProgress: OnProgress = () => undefined,
 ): Promise<IntegrityReport | FailedCheck> {
   const seconds = LEAST_SECONDS + Math.ceil(bytesOf(join(directory, DATA_FILE)) / BYTES_A_SECOND);
-  const program = fileURLToPath(new URL('./integrity-child.js', import.meta.url));
-  const child = spawn(process.execPath, [program, directory], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_OPTIONS: '' },
-  });
+  const { child, ended } = startProgram<ChildProcessByStdio<null, Readable, Readable>>(
+    './integrity-child.js',
+    directory,
+    ['ignore', 'pipe', 'pipe'],
+  );
   let late = false;
   const timer = setTimeout(() => {
     late = true;
@@ -40,25 +47,36 @@ export async function checkInProcess(
   child.stderr.on('data', (chunk: Buffer) => {
     errors = (errors + chunk.toString()).slice(-MAX_ERROR_CHARACTERS);
   });
-  const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
-  let report: IntegrityReport | undefined;
-  for await (const line of createInterface({ input: child.stdout })) {
-    const message = JSON.parse(line) as { records?: number; report?: IntegrityReport };
-    if (message.records !== undefined) onProgress(message.records);
-    report = message.report ?? report;
-  }
-  const [status, signal] = await closed;
+  let last = '';
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    last = line;
+    const records = PROGRESS.exec(line)?.[1];
+    if (records !== undefined) onProgress(Number(records));
+  });
+  const ending = await ended;
   clearTimeout(timer);
-  if (report !== undefined && status === 0) return report;
+  if (ending instanceof WafStateError) throw ending;
   if (late) return { failure: `it was not done within ${seconds} seconds` };
-  return { failure: `it ended with ${signal ?? `status ${status}`}${errors === '' ? '' : `: ${errors}`}` };
+  const { status, signal } = ending;
+  if (status !== 0)
+    return { failure: `it ended with ${signal ?? `status ${status}`}${errors === '' ? '' : `: ${errors}`}` };
+  const answer = JSON.parse(last) as Answer;
+  if ('report' in answer) return answer.report;
+  const { code, message } = answer.error;
+  if (code === 'unavailable') return { failure: message };
+  throw new WafStateError(code, message, { details: { option: 'path' } });
 }
 
+const PROGRESS = /^\{"records":(\d+)\}$/;
 const MAX_ERROR_CHARACTERS = 2000;
 
 /** The file may be anything, or missing: the check itself says so. */
 function bytesOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  } catch (error) {
+    throw systemError(error, `read ${file}`, { details: { option: 'path' } });
+  }
 }
 
 /** Throws `corrupt_data` where anything is wrong, `unavailable` where the check could not be made. */

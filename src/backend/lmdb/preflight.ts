@@ -19,6 +19,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type ErrorCode, WafStateError } from '../../contract/errors.js';
+import { errnoOf, systemError } from '../../contract/system-error.js';
 import { inspectDataFile } from './data-file.js';
 import { requireFreeDescriptors } from './descriptors.js';
 import { refuseNetworkFileSystem } from './file-system.js';
@@ -244,46 +245,11 @@ function kindOf(stats: Stats): string {
   return 'a device';
 }
 
-export function errnoOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-}
-
 function pathError(code: ErrorCode, message: string): WafStateError {
   return new WafStateError(code, `openLmdb: ${message}`, { details: { option: 'path' } });
 }
 
-/** What the system refused, by its errno. */
+/** What the system refused. */
 export function fileError(error: unknown, what: string): WafStateError {
-  const errno = errnoOf(error);
-  const code = codeOfErrno(errno);
-  const advice =
-    code === 'permission_denied'
-      ? 'grant it to this user, or choose another path'
-      : code === 'capacity_exceeded'
-        ? 'free some space'
-        : 'check the path and the disk';
-  return new WafStateError(code, `openLmdb: cannot ${what} (${errno ?? 'unknown cause'}); ${advice}`, {
-    details: { option: 'path' },
-    cause: error,
-  });
-}
-
-function codeOfErrno(errno: string | undefined): ErrorCode {
-  switch (errno) {
-    case 'EACCES':
-    case 'EPERM':
-    case 'EROFS':
-      return 'permission_denied';
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return 'capacity_exceeded';
-    case 'ENOENT':
-      return 'not_found';
-    case 'ENOTDIR':
-    case 'ELOOP':
-    case 'ENAMETOOLONG':
-      return 'invalid_option';
-    default:
-      return 'unavailable';
-  }
+  return systemError(error, what, { owner: 'openLmdb', details: { option: 'path' } });
 }

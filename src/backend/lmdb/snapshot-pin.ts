@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import type { Readable, Writable } from 'node:stream';
 import { WafStateError } from '../../contract/errors.js';
+import { startProgram } from './own-process.js';
 
 /** An open waits at the gate for one write transaction at most; longer than this, a writer hangs. */
 const TIMEOUT_MILLISECONDS = 30_000;
@@ -12,19 +13,15 @@ const TIMEOUT_MILLISECONDS = 30_000;
  * rejects with `unavailable` where that process cannot open the environment.
  */
 export async function pinSnapshot(directory: string): Promise<() => void> {
-  const child = spawn(
-    process.execPath,
-    [fileURLToPath(new URL('./pin-child.js', import.meta.url)), directory],
-    {
-      stdio: ['pipe', 'pipe', 'ignore'],
-      env: { ...process.env, NODE_OPTIONS: '' },
-    },
+  const { child, ended } = startProgram<ChildProcessByStdio<Writable, Readable, null>>(
+    './pin-child.js',
+    directory,
+    ['pipe', 'pipe', 'ignore'],
   );
   const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MILLISECONDS);
   // Its death says itself on standard output; a pipe that breaks says no more.
   child.stdin.on('error', () => undefined);
-  const exited = once(child, 'exit');
-  const pinned = await Promise.race([once(child.stdout, 'data').then(() => true), exited.then(() => false)]);
+  const pinned = await Promise.race([once(child.stdout, 'data').then(() => true), ended.then(() => false)]);
   clearTimeout(timer);
   if (!pinned) {
     throw new WafStateError(

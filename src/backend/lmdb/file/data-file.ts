@@ -1,4 +1,6 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { WafStateError } from '../../../contract/errors.js';
+import { systemError } from '../../../contract/system-error.js';
 import {
   type Damage,
   META_BYTES,
@@ -19,15 +21,25 @@ const ATTEMPTS = 100;
  * process, is harmless: the locks are on lock.mdb.
  */
 export class DataFile {
+  readonly #file: string;
   readonly #descriptor: number;
 
-  private constructor(descriptor: number) {
+  private constructor(file: string, descriptor: number) {
+    this.#file = file;
     this.#descriptor = descriptor;
   }
 
-  /** Follows no symbolic link, and does not wait for the other end of a fifo. Throws the error of the system. */
+  /**
+   * Follows no symbolic link, and does not wait for the other end of a fifo. Throws `not_found`, `permission_denied` or `invalid_option` (it is
+   * no file), and every later read `unavailable` where the disk fails.
+   */
   static open(file: string): DataFile {
-    return new DataFile(openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK));
+    const data = new DataFile(file, openForReading(file));
+    if (data.#stats().isFile()) return data;
+    data.close();
+    throw new WafStateError('invalid_option', `cannot read ${file}: it is no regular file; check the path`, {
+      details: { option: 'path' },
+    });
   }
 
   close(): void {
@@ -36,7 +48,7 @@ export class DataFile {
 
   /** The file's size, bytes. */
   size(): number {
-    return fstatSync(this.#descriptor).size;
+    return this.#stats().size;
   }
 
   /** The meta pages, or what is wrong; undefined for a file that nobody has begun, as a process leaves it that was killed. */
@@ -93,10 +105,36 @@ export class DataFile {
     const buffer = Buffer.allocUnsafeSlow(bytes);
     let filled = 0;
     while (filled < bytes) {
-      const read = readSync(this.#descriptor, buffer, filled, bytes - filled, position + filled);
+      const read = this.#attempt(() =>
+        readSync(this.#descriptor, buffer, filled, bytes - filled, position + filled),
+      );
       if (read === 0) break;
       filled += read;
     }
     return buffer.subarray(0, filled);
   }
+
+  #stats(): Stats {
+    return this.#attempt(() => fstatSync(this.#descriptor));
+  }
+
+  #attempt<T>(call: () => T): T {
+    try {
+      return call();
+    } catch (error) {
+      throw unreadable(this.#file, error);
+    }
+  }
+}
+
+function openForReading(file: string): number {
+  try {
+    return openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+function unreadable(file: string, error: unknown): WafStateError {
+  return systemError(error, `read ${file}`, { details: { option: 'path' } });
 }
