@@ -48,6 +48,8 @@ export default defineConfig([
     deps: { neverBundle: [/^wafstate($|\/)/, /^#dist\//] },
     copy: [
       { from: 'bench/limit/limit.c', to: 'dist/bench/limit' },
+      { from: 'bench/modsecurity/modsecurity.cc', to: 'dist/bench/modsecurity' },
+      { from: 'bench/rules/stateful.conf', to: 'dist/bench/rules' },
       { from: 'bench/peers/package.json', to: 'dist/bench/peers' },
       { from: 'bench/peers/package-lock.json', to: 'dist/bench/peers' },
     ],

@@ -5,6 +5,7 @@ import { CALLERS, callersSetting } from './cases/memory-operations.js';
 import { processesSetting } from './cases/processes.js';
 import { applySetting, RECORD_SIZES } from './cases/record-apply.js';
 import { REDIS_CALLERS, redisSetting } from './cases/redis.js';
+import { RULED_CALLERS } from './cases/rules.js';
 import type { CaseReport, Goal, Result } from './report.js';
 
 /** The ratios of the report: what is divided by what, and the goal of each. */
@@ -26,7 +27,8 @@ interface Ratio {
   /** The figure that is compared: rates, or the case's own figure. */
   readonly quantity: 'rate' | 'figure';
   readonly over: Side;
-  readonly under: Side;
+  /** Absent: the figure itself is what is judged. */
+  readonly under?: Side;
   /** A goal that what is possible on this machine may lower. */
   readonly bound?: { readonly over: Side; readonly under: Side; readonly share: number };
 }
@@ -180,14 +182,31 @@ export const RATIOS: readonly Ratio[] = [
       under: side('processes', NATIVE, processesSetting(durability, 1)),
     }),
   ),
+  {
+    name: 'rules_main_thread',
+    what: 'main-thread CPU of a request through twenty stateful rules on LMDB, µs',
+    direction: 'at most',
+    goal: 60,
+    quantity: 'figure',
+    over: side('rules_main_thread', NATIVE, callersSetting(RULED_CALLERS)),
+  },
+  {
+    name: 'rules_memory',
+    what: 'requests/s through twenty stateful rules in memory ÷ libmodsecurity',
+    direction: 'at least',
+    goal: 2,
+    quantity: 'rate',
+    over: side('rules_memory', SHARED),
+    under: side('rules_memory', 'libmodsecurity'),
+  },
 ];
 
 /** Every ratio with its goal, from medians; null where a side was not measured. */
 export function judgeGoals(cases: readonly CaseReport[]): Goal[] {
   return RATIOS.map(({ name, what, direction, goal: stated, quantity, over, under, bound }) => {
     const numerator = find(cases, over, quantity);
-    const denominator = find(cases, under, quantity);
-    const value = divide(numerator?.value, denominator?.value);
+    const denominator = under && find(cases, under, quantity);
+    const value = under === undefined ? numerator?.value : divide(numerator?.value, denominator?.value);
     const possible =
       bound && divide(find(cases, bound.over, quantity)?.value, find(cases, bound.under, quantity)?.value);
     const lowered = bound !== undefined && possible !== undefined && bound.share * possible < stated;

@@ -11,6 +11,8 @@ export type OperationName =
   | 'counter'
   /** One request of a web application firewall: bind ip and global, read 2, add 2, expire 1, processLogging. */
   | 'request'
+  /** The same by rules: one request through the twenty of bench/rules, and its state stored. */
+  | 'ruled_request'
   /** Reads one record. */
   | 'load';
 

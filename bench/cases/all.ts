@@ -12,6 +12,7 @@ import { processes } from './processes.js';
 import { recordApply } from './record-apply.js';
 import { redis } from './redis.js';
 import { relaxedCommits } from './relaxed-commits.js';
+import { rulesMainThread, rulesMemory } from './rules.js';
 
 /** In the order of the report. */
 export const CASES: readonly BenchCase[] = [
@@ -30,4 +31,6 @@ export const CASES: readonly BenchCase[] = [
   pause,
   growth,
   recordApply,
+  rulesMainThread,
+  rulesMemory,
 ];

@@ -1,6 +1,7 @@
 import { type Backend, type ByteString, type Collections, DEFAULT_LIMITS, systemClock } from 'wafstate';
 import type { Operation } from '../load/closed-loop.js';
 import type { Instance } from '../subject.js';
+import { ruledRequest } from './ruled-request.js';
 
 /** Seconds of every window: longer than any run, so that no counter begins anew under way. */
 export const WINDOW_SECONDS = 3600;
@@ -57,7 +58,7 @@ export function collectionOperations(backend: Backend, collections: Collections)
         };
 
   return {
-    operations: { commit, counter, request, load },
+    operations: { commit, counter, request, load, ruled_request: ruledRequest(backend) },
     read: async (key) => {
       const { variables } = await backend.load(name(key), systemClock.now(), DEFAULT_LIMITS);
       return Number(variables.get(COUNTER)?.value ?? 0);
