@@ -1,5 +1,5 @@
 import type { ScanPage } from '../contract/backend.js';
-import { type ByteString, compareBytes, decodeText } from '../contract/bytes.js';
+import { type ByteString, decodeText } from '../contract/bytes.js';
 import { WafStateError } from '../contract/errors.js';
 import { refuseUnknownOptions } from '../contract/options.js';
 import { change, changeBlindly, type Ground, isBlind, type Step } from './change.js';
@@ -211,8 +211,7 @@ export class KeyValue {
       space: ENTRIES,
       applicationId: namespace,
       ...(prefix !== '' && { prefix }),
-      // A cursor before the prefix skips nothing that has it.
-      ...(after !== '' && compareBytes(after, prefix) >= 0 && { after: recordOf(namespace, after) }),
+      ...(after !== '' && { after: recordOf(namespace, after) }),
       limit,
     });
   }

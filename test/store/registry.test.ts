@@ -96,7 +96,8 @@ describe('stores', () => {
   });
 
   test('finish what runs before they stop', async () => {
-    const registry = await load(...lmdb());
+    // With a max_size an operation waits for the engine more than once.
+    const registry = await load(...lmdb({ store: { max_size: 1000 } }));
     const store = await registry.open('kept');
     const writes = Array.from({ length: 100 }, (_, index) =>
       store.put(`k${index}`, index, { onlyIfAbsent: true }),
@@ -105,6 +106,17 @@ describe('stores', () => {
     await Promise.all(writes);
     await registry.start('kept');
     expect((await store.list()).items).toHaveLength(100);
+  });
+
+  test('of one namespace, each with a max_size, keep it together', async () => {
+    // Odd: the two go in step, and would meet an even bound exactly though neither counted the other's.
+    const [engine, one] = lmdb({ store: { max_size: 9 } });
+    const registry = await load(engine as object, one as object, { ...one, name: 'other' });
+    const handles = [await registry.open('kept'), await registry.open('other')];
+    const sets = Array.from({ length: 40 }, (_, index) => handles[index % 2]?.set(`k${index}`, 1));
+    const outcomes = await Promise.allSettled(sets);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(9);
+    expect((await handles[0]?.list())?.items).toHaveLength(9);
   });
 
   test('of one namespace share their data, and those of others do not', async () => {
