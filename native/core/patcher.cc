@@ -2,16 +2,9 @@
 
 #include <algorithm>
 
-#include "core/integer.h"
-
 namespace wafstate {
 
 namespace {
-
-bool IsPatch(const Mutation& mutation) {
-  return mutation.operation == Operation::kAdd || mutation.operation == Operation::kSubtract ||
-         mutation.operation == Operation::kExpire;
-}
 
 bool IsExpected(const Write& write, std::uint64_t revision) {
   return write.expectation == Expectation::kAny ||
@@ -23,22 +16,23 @@ bool IsExpected(const Write& write, std::uint64_t revision) {
 bool Patcher::Patch(Bytes existing, const Request& request, const Write& write, std::uint64_t revision,
                     Buffer& record, ReplyWriter& reply) {
   const std::span<const Mutation> mutations = request.mutations(write);
-  if (!std::all_of(mutations.begin(), mutations.end(), IsPatch)) return false;
+  if (!std::all_of(mutations.begin(), mutations.end(), MayBeInPlace)) return false;
   if (revision == 0 || revision > kMaxRevision) return false;
   RecordView view;
   if (view.OpenHeader(existing, seal_) != Corruption::kNone || !IsSame(view.name(), write.name)) return false;
   if (view.facts().IsTimedOut(request.now()) || !IsExpected(write, view.revision())) return false;
   if (!ReadPlaces(view, request.record_bytes_limit())) return false;
 
+  touched_.clear();
+  if (guesses_.size() < mutations.size()) guesses_.resize(mutations.size());
+  const auto variable_of = [&](std::size_t i) { return VariableOf(mutations[i].name, i); };
+  if (!ChangeInPlace(mutations, request.now(), variable_of)) return false;
+
   const std::size_t start = record.size();
   Append(record, existing);
-  std::uint8_t* const variables = record.data() + start + (view.variable_bytes().data() - existing.data());
-  if (!Change(mutations, request.now(), variables)) {
-    record.resize(start);
-    return false;
-  }
+  Store(record.data() + start + (view.variable_bytes().data() - existing.data()));
   UpdateRecord(std::span(record).subspan(start), revision, request.now(), seal_);
-  WriteResult(revision, request.now(), variables, reply);
+  WriteResult(revision, request.now(), reply);
   return true;
 }
 
@@ -54,44 +48,28 @@ bool Patcher::ReadPlaces(const RecordView& view, std::size_t size_limit) {
     places_.push_back(
         {.name = variable.name,
          .bytes = variable.bytes,
-         .deadline = static_cast<std::uint32_t>(variable.name.data() + variable.name.size() - base),
+         .variable = {.integer = variable.integer,
+                      .deadline = variable.deadline,
+                      .is_integer = is_integer,
+                      .has_deadline = variable.has_deadline},
+         .deadline_at = static_cast<std::uint32_t>(variable.name.data() + variable.name.size() - base),
          // The last thing of its variable.
-         .integer = static_cast<std::uint32_t>(cursor.offset() - sizeof(std::int64_t)),
-         .kind = variable.kind,
-         .has_deadline = variable.has_deadline});
+         .integer_at = static_cast<std::uint32_t>(cursor.offset() - sizeof(std::int64_t)),
+         .kind = variable.kind});
   }
   return cursor.corruption() == Corruption::kNone && size <= size_limit;
 }
 
-bool Patcher::Change(std::span<const Mutation> mutations, std::int64_t now, std::uint8_t* variables) {
-  touched_.clear();
-  if (guesses_.size() < mutations.size()) guesses_.resize(mutations.size());
-  for (std::size_t i = 0; i < mutations.size(); ++i) {
-    const Mutation& mutation = mutations[i];
-    Place* const place = Find(mutation.name, guesses_[i]);
-    if (place == nullptr) return false;
-    const auto index = static_cast<std::uint32_t>(place - places_.data());
-    guesses_[i] = index;
-    std::uint8_t* const deadline = variables + place->deadline;
-    if (place->has_deadline && Load<std::int64_t>(deadline) <= now) return false;
-    if (mutation.operation == Operation::kExpire) {
-      if (!place->has_deadline) return false;
-      if (!mutation.only_if_none) Store(deadline, mutation.operand);
-    } else {
-      if (place->kind != ValueKind::kInteger) return false;
-      std::uint8_t* const integer = variables + place->integer;
-      const auto current = Load<std::int64_t>(integer);
-      const std::optional<std::int64_t> sum = mutation.operation == Operation::kAdd
-                                                  ? CheckedAdd(current, mutation.operand)
-                                                  : CheckedSubtract(current, mutation.operand);
-      if (!sum) return false;
-      Store(integer, *sum);
-    }
-    if (place->touched < touched_.size() && touched_[place->touched].place == index) continue;
+InPlaceVariable* Patcher::VariableOf(Bytes name, std::size_t mutation) {
+  Place* const place = Find(name, guesses_[mutation]);
+  if (place == nullptr) return nullptr;
+  const auto index = static_cast<std::uint32_t>(place - places_.data());
+  guesses_[mutation] = index;
+  if (place->touched >= touched_.size() || touched_[place->touched].place != index) {
     place->touched = static_cast<std::uint32_t>(touched_.size());
-    touched_.push_back({.place = index, .first_mutation = static_cast<std::uint16_t>(i)});
+    touched_.push_back({.place = index, .first_mutation = static_cast<std::uint16_t>(mutation)});
   }
-  return true;
+  return &place->variable;
 }
 
 Patcher::Place* Patcher::Find(Bytes name, std::uint32_t guess) {
@@ -102,8 +80,15 @@ Patcher::Place* Patcher::Find(Bytes name, std::uint32_t guess) {
   return found != places_.end() && Equal(found->name, name) ? &*found : nullptr;
 }
 
-void Patcher::WriteResult(std::uint64_t revision, std::int64_t now, const std::uint8_t* variables,
-                          ReplyWriter& reply) const {
+void Patcher::Store(std::uint8_t* variables) const {
+  for (const Touched& touched : touched_) {
+    const Place& place = places_[touched.place];
+    if (place.variable.has_deadline) wafstate::Store(variables + place.deadline_at, place.variable.deadline);
+    if (place.variable.is_integer) wafstate::Store(variables + place.integer_at, place.variable.integer);
+  }
+}
+
+void Patcher::WriteResult(std::uint64_t revision, std::int64_t now, ReplyWriter& reply) const {
   reply.BeginWrite(true);
   std::size_t most = 0;
   for (const Touched& touched : touched_)
@@ -114,9 +99,9 @@ void Patcher::WriteResult(std::uint64_t revision, std::int64_t now, const std::u
     Variable variable;
     variable.kind = place.kind;
     variable.bytes = place.bytes;
-    variable.has_deadline = place.has_deadline;
-    if (place.has_deadline) variable.deadline = Load<std::int64_t>(variables + place.deadline);
-    if (place.kind == ValueKind::kInteger) variable.integer = Load<std::int64_t>(variables + place.integer);
+    variable.has_deadline = place.variable.has_deadline;
+    variable.deadline = place.variable.deadline;
+    variable.integer = place.variable.integer;
     at = variable.IsVisible(now) ? WriteTouched(at, touched.first_mutation, variable)
                                  : WriteHidden(at, touched.first_mutation);
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/in_place.h"
 #include "core/record.h"
 #include "core/reply.h"
 #include "core/request.h"
@@ -33,10 +34,10 @@ class Patcher {
   struct Place {
     Bytes name;
     Bytes bytes;
-    std::uint32_t deadline = 0;
-    std::uint32_t integer = 0;
+    InPlaceVariable variable;
+    std::uint32_t deadline_at = 0;
+    std::uint32_t integer_at = 0;
     ValueKind kind = ValueKind::kNone;
-    bool has_deadline = false;
     // Its place in `touched_`, if that says so too; anything else is left over from another write.
     std::uint32_t touched = 0;
   };
@@ -46,10 +47,10 @@ class Patcher {
   };
 
   [[nodiscard]] bool ReadPlaces(const RecordView& view, std::size_t size_limit);
-  [[nodiscard]] bool Change(std::span<const Mutation> mutations, std::int64_t now, std::uint8_t* variables);
+  [[nodiscard]] InPlaceVariable* VariableOf(Bytes name, std::size_t mutation);
   [[nodiscard]] Place* Find(Bytes name, std::uint32_t guess);
-  void WriteResult(std::uint64_t revision, std::int64_t now, const std::uint8_t* variables,
-                   ReplyWriter& reply) const;
+  void Store(std::uint8_t* variables) const;
+  void WriteResult(std::uint64_t revision, std::int64_t now, ReplyWriter& reply) const;
 
   Seal seal_;
   std::vector<Place> places_;  // in byte order of their names

@@ -30,27 +30,15 @@ bool RecordPatch::Plan(std::span<std::uint8_t> record, const Request& request, c
   variables_ = header_ + VariablesOffset(header_);
   slot_count_ = 0;
   moves_deadlines_ = has_timeout;
-  for (std::size_t i = 0; i < mutations.size(); ++i) {
-    const Mutation& mutation = mutations[i];
-    const bool is_expire = mutation.operation == Operation::kExpire;
-    if (!is_expire && mutation.operation != Operation::kAdd && mutation.operation != Operation::kSubtract) {
-      return false;
-    }
-    Slot* const slot = SlotOf(mutation.name, static_cast<std::uint16_t>(i), now);
-    if (slot == nullptr) return false;
-    if (is_expire) {
-      if (!slot->has_deadline) return false;
-      if (mutation.only_if_none) continue;
-      if (mutation.operand <= now) return false;
-      moves_deadlines_ = moves_deadlines_ || slot->deadline != mutation.operand;
-      slot->deadline = mutation.operand;
-      continue;
-    }
-    const std::optional<std::int64_t> sum = mutation.operation == Operation::kAdd
-                                                ? CheckedAdd(slot->integer, mutation.operand)
-                                                : CheckedSubtract(slot->integer, mutation.operand);
-    if (!sum) return false;
-    slot->integer = *sum;
+  const auto variable_of = [&](std::size_t i) {
+    return VariableOf(mutations[i].name, static_cast<std::uint16_t>(i));
+  };
+  if (!ChangeInPlace(mutations, now, variable_of)) return false;
+  for (const Slot& slot : std::span(slots_).first(slot_count_)) {
+    if (!slot.variable.has_deadline) continue;
+    // The answer does not show it then.
+    if (slot.variable.deadline <= now) return false;
+    moves_deadlines_ = moves_deadlines_ || Load<std::int64_t>(slot.deadline_at) != slot.variable.deadline;
   }
   return true;
 }
@@ -62,32 +50,32 @@ void RecordPatch::Publish(std::uint64_t revision, std::int64_t now, ReplyWriter&
   if ((counts & kMaxUpdateCount) < kMaxUpdateCount) Store(header_ + kUpdateCountAt, counts + 1);
   reply.BeginWrite(true);
   for (const Slot& slot : std::span(slots_).first(slot_count_)) {
-    Store(slot.integer_at, slot.integer);
-    if (slot.has_deadline) Store(slot.deadline_at, slot.deadline);
+    Store(slot.integer_at, slot.variable.integer);
+    if (slot.variable.has_deadline) Store(slot.deadline_at, slot.variable.deadline);
     Variable variable;
     variable.kind = ValueKind::kInteger;
-    variable.integer = slot.integer;
-    variable.has_deadline = slot.has_deadline;
-    variable.deadline = slot.deadline;
+    variable.integer = slot.variable.integer;
+    variable.has_deadline = slot.variable.has_deadline;
+    variable.deadline = slot.variable.deadline;
     reply.AddTouched(slot.first_mutation, variable);
   }
   reply.EndWrite(revision);
 }
 
-RecordPatch::Slot* RecordPatch::SlotOf(Bytes name, std::uint16_t mutation, std::int64_t now) {
+InPlaceVariable* RecordPatch::VariableOf(Bytes name, std::uint16_t mutation) {
   for (Slot& slot : std::span(slots_).first(slot_count_)) {
-    if (Equal(slot.name, name)) return &slot;
+    if (Equal(slot.name, name)) return &slot.variable;
   }
   if (slot_count_ == kMaxSlots) return nullptr;
   Slot& slot = slots_[slot_count_];
-  if (!Find(name, now, slot)) return nullptr;
+  if (!Find(name, slot)) return nullptr;
   slot.first_mutation = mutation;
   ++slot_count_;
-  return &slot;
+  return &slot.variable;
 }
 
-// Only an integer that is not expired.
-bool RecordPatch::Find(Bytes name, std::int64_t now, Slot& slot) const {
+// Only an integer.
+bool RecordPatch::Find(Bytes name, Slot& slot) const {
   std::uint8_t* at = variables_;
   for (std::size_t i = 0; i < variable_count_; ++i) {
     const StoredVariable stored = StoredVariableAt(at);
@@ -97,12 +85,13 @@ bool RecordPatch::Find(Bytes name, std::int64_t now, Slot& slot) const {
     }
     if (stored.kind != ValueKind::kInteger) return false;
     slot.name = name;
-    slot.has_deadline = stored.deadline_offset != 0;
     slot.deadline_at = at + stored.deadline_offset;
-    slot.deadline = slot.has_deadline ? Load<std::int64_t>(slot.deadline_at) : 0;
     slot.integer_at = at + stored.value_offset;
-    slot.integer = Load<std::int64_t>(slot.integer_at);
-    return !slot.has_deadline || slot.deadline > now;
+    slot.variable.is_integer = true;
+    slot.variable.integer = Load<std::int64_t>(slot.integer_at);
+    slot.variable.has_deadline = stored.deadline_offset != 0;
+    slot.variable.deadline = slot.variable.has_deadline ? Load<std::int64_t>(slot.deadline_at) : 0;
+    return true;
   }
   return false;
 }

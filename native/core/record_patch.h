@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "core/in_place.h"
 #include "core/record.h"
 #include "core/reply.h"
 #include "core/request.h"
@@ -35,18 +36,16 @@ class RecordPatch {
     Bytes name;
     std::uint8_t* deadline_at;
     std::uint8_t* integer_at;
-    std::int64_t deadline;
-    std::int64_t integer;
+    InPlaceVariable variable;
     std::uint16_t first_mutation;
-    bool has_deadline;
   };
   // Beyond, sorting beats looking at each.
   static constexpr std::size_t kMaxSlots = 4;
   static constexpr std::size_t kMaxMutations = 8;
   static constexpr std::size_t kMaxVariables = 16;
 
-  [[nodiscard]] Slot* SlotOf(Bytes name, std::uint16_t mutation, std::int64_t now);
-  [[nodiscard]] bool Find(Bytes name, std::int64_t now, Slot& slot) const;
+  [[nodiscard]] InPlaceVariable* VariableOf(Bytes name, std::uint16_t mutation);
+  [[nodiscard]] bool Find(Bytes name, Slot& slot) const;
 
   std::uint8_t* header_ = nullptr;
   std::uint8_t* variables_ = nullptr;
