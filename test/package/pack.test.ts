@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -227,6 +228,51 @@ describe('the installed package', () => {
   test('has a command line', () => {
     const help = succeed(join(app, 'node_modules', '.bin', 'wafstate'), ['--help'], app);
     expect(help).toContain('replay');
+  });
+
+  test('works but for LMDB in TypeScript where the lmdb package has no binary', () => {
+    const binaries = join(app, 'node_modules', '@lmdb');
+    const aside = join(work, 'binaries');
+    const built = join(app, 'node_modules', 'lmdb', 'build');
+    expect(existsSync(binaries)).toBe(true);
+    renameSync(binaries, aside);
+    rmSync(built, { recursive: true, force: true });
+    const program = (load: string): string => `
+      async function main() {
+        const { nativeStatus, openLmdb, openMemory } = ${load};
+        const memory = openMemory();
+        await memory.close();
+        const open = async (implementation) => {
+          try {
+            const backend = await openLmdb({ path: './without', implementation });
+            await backend.close();
+            return 'opened';
+          } catch (error) {
+            return error.code + ' ' + error.message;
+          }
+        };
+        console.log(JSON.stringify([await open('typescript'), nativeStatus().loaded && (await open('native'))]));
+      }
+      main();`;
+    writeFileSync(join(app, 'without.mjs'), program("await import('wafstate')"));
+    writeFileSync(join(app, 'without.cjs'), program("require('wafstate')"));
+    try {
+      for (const file of ['without.mjs', 'without.cjs']) {
+        const [typescript, natively] = JSON.parse(succeed(process.execPath, [file], app));
+        expect(typescript).toMatch(
+          /^missing_feature openLmdb: the lmdb package.*does not load: .*; install its binary, the optional package @lmdb\/lmdb-/,
+        );
+        expect(natively).toBe(native ? 'opened' : false);
+      }
+      const cli = join(app, 'node_modules', '.bin', 'wafstate');
+      succeed(cli, ['replay', '--engine', 'memory', '--requests', '2000'], app);
+      const listed = run(cli, ['list', '--path', './without'], app, { WAFSTATE_NATIVE: '0' });
+      expect(`${listed.status} ${listed.stderr}`).toMatch(
+        native ? /^3 wafstate: .*the lmdb package[^\n]*\n$/ : /^3 wafstate: there is no state at/,
+      );
+    } finally {
+      renameSync(aside, binaries);
+    }
   });
 
   test('works with the addon deleted', () => {

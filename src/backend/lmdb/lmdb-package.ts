@@ -1,5 +1,7 @@
-import { type Key, open, type RootDatabase } from 'lmdb';
+import { createRequire } from 'node:module';
+import type { Key, RootDatabase } from 'lmdb';
 import type { ByteString } from '../../contract/bytes.js';
+import { WafStateError } from '../../contract/errors.js';
 
 /**
  * The one place that opens an environment by the `lmdb` package, and what of it is used. Its own declarations leave out the
@@ -81,11 +83,39 @@ const byteStringKeys = {
   },
 };
 
+type LmdbPackage = typeof import('lmdb');
+
+let loaded: LmdbPackage | undefined;
+
+/**
+ * Loads the package at the first call, for it loads its binary at once and throws where there is none: what needs no package must work
+ * without it. Throws `missing_feature`.
+ */
+export function loadPackage(): LmdbPackage {
+  try {
+    loaded ??= createRequire(import.meta.url)('lmdb') as LmdbPackage;
+    return loaded;
+  } catch (cause) {
+    const binary = `@lmdb/lmdb-${process.platform}-${process.arch}`;
+    throw new WafStateError(
+      'missing_feature',
+      `openLmdb: the lmdb package, by which LMDB is used in TypeScript, does not load: ${firstLine(cause)}; install its binary, the optional package ${binary} (npm install --include=optional), or use the addon: implementation 'native'`,
+      { details: { option: 'implementation' }, cause },
+    );
+  }
+}
+
+/** Node adds the chain of requires, with paths of the machine. */
+function firstLine(cause: unknown): string {
+  return cause instanceof Error ? (cause.message.split('\n')[0] as string) : String(cause);
+}
+
 /**
  * Opens what `preflight` has checked. `noSubdir` and `overlappingSync` are never left to the package: it takes a path with a
  * dot for a file, and overlapped flushing is slower for one transaction a batch and unsafe across processes.
  */
 export function openPackageEnvironment(directory: string, options: PackageOpenOptions): PackageEnvironment {
+  const { open } = loadPackage();
   const environment: RootDatabase<Uint8Array, Key> = open({
     path: directory,
     noSubdir: false,

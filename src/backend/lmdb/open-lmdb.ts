@@ -8,6 +8,7 @@ import { ExitGuard } from './exit-guard.js';
 import { GroupCommit } from './group-commit.js';
 import { requireIntegrity } from './integrity-process.js';
 import { Lmdb, type LmdbBackend } from './lmdb-backend.js';
+import { loadPackage } from './lmdb-package.js';
 import type { NativeEnvironmentAddon } from './native-addon.js';
 import { NativeEnvironment, openNatively } from './native-environment.js';
 import { syncNewFiles } from './new-files.js';
@@ -28,12 +29,14 @@ import type { WriterSetup } from './writer-task.js';
  * commits are in flight. The same environment may be opened by several threads, or several times by one, with the same options.
  *
  * Rejects with `invalid_option`, `not_found`, `permission_denied`, `corrupt_data` (no environment of this format, or a damaged
- * one), `capacity_exceeded` (disk), `missing_feature` (`implementation: 'native'` without the addon), `unavailable`, or `writer_lost`
+ * one), `capacity_exceeded` (disk), `missing_feature` (the addon, or the `lmdb` package in its stead, does not load), `unavailable`, or `writer_lost`
  * where another process holds the gate for longer than `writerTimeout`.
  */
 export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
   const resolved = resolveLmdbOptions(options);
   const addon = chooseAddon(resolved);
+  // Before anything is made for it.
+  if (addon === undefined) loadPackage();
   const { directory, gate } = preflight(resolved, isOpen);
   const doubtful = resolved.durability === 'relaxed' && !isOpen(directory) && isFromEarlierBoot(directory);
   if (resolved.integrity === 'full' || doubtful) await requireIntegrity(directory);
