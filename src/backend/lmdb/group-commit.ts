@@ -25,6 +25,8 @@ export interface GroupCommitOptions {
   readonly sliceRequests: number;
   /** Executes one batch; never rejects. Not called again before it has settled. */
   readonly execute: (batch: Uint8Array<ArrayBuffer>) => Promise<BatchOutcome>;
+  /** What a commit rejects with that was refused for this reason: it, or another that tells more. Never throws. */
+  readonly explain: (refusal: WafStateError) => WafStateError;
 }
 
 interface Flight {
@@ -192,7 +194,8 @@ export class GroupCommit {
     for (let i = from; i < to; i++) {
       const pending = commits[i] as PendingCommit;
       this.#leave(pending);
-      pending.settle(reader.next(pending.writes));
+      const answer = reader.next(pending.writes);
+      pending.settle(answer instanceof WafStateError ? this.#options.explain(answer) : answer);
     }
   }
 

@@ -9,6 +9,7 @@ import { GroupCommit } from './group-commit.js';
 import { requireIntegrity } from './integrity-process.js';
 import { Lmdb, type LmdbBackend } from './lmdb-backend.js';
 import { loadPackage } from './lmdb-package.js';
+import { MapFull } from './map-full.js';
 import type { NativeEnvironmentAddon } from './native-addon.js';
 import { NativeEnvironment, openNatively } from './native-environment.js';
 import { syncNewFiles } from './new-files.js';
@@ -108,6 +109,7 @@ async function open(
     });
   }
   let environment: Environment | undefined;
+  const mapFull = new MapFull();
   const host: WriterHost = new WriterHost({
     setup,
     timeout: options.writerTimeout * 1000,
@@ -123,6 +125,7 @@ async function open(
     queueBytes: options.queueBytes,
     sliceRequests: SLICE_REQUESTS[options.durability],
     execute: (batch) => host.execute(batch),
+    explain: (refusal) => (environment === undefined ? refusal : mapFull.explain(refusal, environment)),
   });
   await host.open();
   try {

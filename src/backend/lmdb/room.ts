@@ -3,7 +3,7 @@ import { NO_MUTATION, Status } from '../../record/status.js';
 import type { PackageEnvironment } from './lmdb-package.js';
 
 /** Pages that only writes get which do not make the records longer: deletions and cleanup must work on a full map. */
-const RESERVED_PAGES = 64;
+export const RESERVED_PAGES = 64;
 /** What the list of free pages may take of its own at a commit. */
 const FREE_LIST_PAGES = 8;
 const PAGE_HEADER_BYTES = 24;

@@ -48,6 +48,7 @@ async function run({ sliceRequests, callers, writer }: Load): Promise<string[]> 
     queueBytes: 1e6,
     sliceRequests,
     execute: manual.execute,
+    explain: (refusal) => refusal,
   });
   const heard: string[] = [];
   let left = callers.length;

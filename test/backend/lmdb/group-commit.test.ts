@@ -16,6 +16,7 @@ function setUp(bounds: Partial<GroupCommitOptions> = {}): { writer: ManualWriter
     queueBytes: 1e6,
     sliceRequests: 10,
     execute: writer.execute,
+    explain: (refusal) => refusal,
     ...bounds,
   });
   return { writer, commits };

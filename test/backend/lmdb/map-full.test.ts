@@ -60,11 +60,18 @@ describe.each(IMPLEMENTATIONS)('a full map, %s', (implementation) => {
       code: 'capacity_exceeded',
       details: { option: 'mapSize', limit: MAP_SIZE },
     });
-    expect(error?.message).toMatch(
-      /the map of 2097152 bytes is full.*run a cleanup, or open with a larger mapSize/,
-    );
     const { usedPages, pageSize } = backend.stats();
     expect(usedPages * pageSize).toBeGreaterThan(MAP_SIZE * 0.7);
+    const reserved = implementation === 'typescript' ? 64 : 49;
+    expect(error?.message).toMatch(
+      new RegExp(
+        `the map of 2097152 bytes is full: \\d+ of its ${MAP_SIZE / pageSize} pages are in use, ${reserved} are kept for removals and cleanup`,
+      ),
+    );
+    expect(error?.message).toMatch(/open with a larger mapSize, or remove records: a page comes free with/);
+    const told = Number(/: (\d+) of its/.exec(error?.message ?? '')?.[1]);
+    expect(Math.abs(told - usedPages)).toBeLessThan(8);
+    expect(told).toBeLessThanOrEqual(MAP_SIZE / pageSize - reserved + 8);
 
     const grown = ['a', 'b', 'c', 'd'].map((name) => ({ type: 'set', name, value: 'x'.repeat(30_000) }));
     for (let round = 0; round < 200; round++) {
