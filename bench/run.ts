@@ -35,7 +35,7 @@ export async function runBenchmarks(options: RunOptions): Promise<Report> {
   mkdirSync(output, { recursive: true });
   const directory = mkdtempSync(join(output, 'data-'));
   try {
-    const report = await measure({ scale, only, output, directory, progress });
+    const report = await measure({ scale, only, peers, directory, progress });
     writeFileSync(join(output, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
     writeFileSync(join(output, 'report.md'), renderMarkdown(report));
     writeFileSync(join(output, 'report.html'), renderHtml(report));
@@ -48,13 +48,13 @@ export async function runBenchmarks(options: RunOptions): Promise<Report> {
 async function measure({
   scale,
   only,
-  output,
+  peers,
   directory,
   progress,
 }: {
   readonly scale: Scale;
   readonly only: readonly string[];
-  readonly output: string;
+  readonly peers: string;
   readonly directory: string;
   readonly progress: (text: string) => void;
 }): Promise<Report> {
@@ -62,7 +62,8 @@ async function measure({
   const before = loadAverage();
   const environment = describeEnvironment(directory);
   progress('building the C program');
-  const limit = tryBuildLimit(output);
+  // Kept from run to run, but not among the reports.
+  const limit = tryBuildLimit(join(peers, 'node_modules', '.limit'));
   const context = new RunContext({ scale, directory, limit: limit.program, progress });
   if (limit.program === undefined) context.skip('C on liblmdb (the limit)', limit.reason);
   const chosen = CASES.filter(({ id }) => only.length === 0 || only.includes(id));

@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { INT64_MAX, INT64_MIN } from '../contract/clock.js';
+import { nearestName } from '../contract/options.js';
 
 /** How the process ends: what scripts go by. */
 export const EXIT = {
@@ -16,7 +17,7 @@ export const EXIT = {
 export class UsageError extends Error {}
 
 export interface Option {
-  readonly type: 'text' | 'integer' | 'flag' | 'choice' | 'time';
+  readonly type: 'text' | 'path' | 'integer' | 'flag' | 'choice' | 'time';
   /** What stands after the name in the help: FILE, SECONDS. */
   readonly placeholder?: string;
   readonly help: string;
@@ -43,6 +44,8 @@ export interface Arguments {
   /** Nanoseconds since the epoch. */
   time(name: string): bigint | undefined;
   flag(name: string): boolean;
+  /** Whether the option stands on the command line. */
+  given(name: string): boolean;
   readonly operands: readonly string[];
 }
 
@@ -67,12 +70,18 @@ export function parseCommandLine(spec: CommandSpec, argv: readonly string[]): Ar
       `'wafstate ${spec.name}' takes ${spec.operands.length === 0 ? 'no arguments' : spec.operands.join(' ')}, got ${positionals.length}`,
     );
   }
+  const nameless = positionals.indexOf('');
+  if (nameless >= 0) {
+    const operand = spec.operands[Math.min(nameless, spec.operands.length - 1)]?.replace(/[?…]$/, '');
+    throw new UsageError(`${operand} of 'wafstate ${spec.name}' is empty`);
+  }
   const value = <T>(name: string): T | undefined => parsed.get(name) as T | undefined;
   return {
     text: value,
     integer: value,
     time: value,
     flag: (name) => parsed.get(name) === true,
+    given: (name) => values[name] !== undefined,
     operands: positionals,
   };
 }
@@ -88,14 +97,29 @@ function parse(spec: CommandSpec, options: Readonly<Record<string, Option>>, arg
     return parseArgs({ args: [...argv], options: config, allowPositionals: true, strict: true });
   } catch (error) {
     const { code, message } = error as Error & { readonly code: string };
-    const unknown = /'(-[^']*)'/.exec(message)?.[1];
+    const named = /'(-[^' ]*)/.exec(message)?.[1] ?? '';
     const known = Object.keys(options).map((name) => `--${name}`);
-    throw new UsageError(
-      code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
-        ? `unknown option ${unknown}; 'wafstate ${spec.name}' knows ${known.join(' ')}`
-        : message,
-    );
+    if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+      const meant = nearestName(named, known);
+      throw new UsageError(
+        `unknown option ${named}; ${meant === undefined ? '' : `did you mean ${meant}? `}'wafstate ${spec.name}' knows ${known.join(' ')}`,
+      );
+    }
+    const value = argv[argv.indexOf(named) + 1];
+    if (value?.startsWith('-') === true) throw dashed(named.slice(2), options, value);
+    throw new UsageError(message);
   }
+}
+
+/** Node takes `--limit -1` for two options; what is wrong is the value, unless it is text that may begin so. */
+function dashed(name: string, options: Readonly<Record<string, Option>>, value: string): UsageError {
+  const option = options[name];
+  if (option?.type === 'text' || option?.type === 'path')
+    return new UsageError(
+      `--${name} takes a value; one that begins with a dash is given as --${name}=${value}`,
+    );
+  if (option !== undefined && option.type !== 'flag') convert(name, option, value);
+  return new UsageError(`--${name} takes a value, got the option ${value}`);
 }
 
 function convert(name: string, option: Option, given: string | number | boolean | (string | boolean)[]) {
@@ -104,6 +128,11 @@ function convert(name: string, option: Option, given: string | number | boolean 
   switch (option.type) {
     case 'text':
       return text;
+    case 'path':
+      if (text !== '' && !text.includes('\0')) return text;
+      throw new UsageError(
+        `--${name} is the name of a ${option.placeholder === 'DIR' ? 'directory' : 'file'}, got none`,
+      );
     case 'choice':
       if (option.choices?.includes(text) === true) return text;
       throw new UsageError(`--${name} is one of ${option.choices?.join(', ')}, got '${text}'`);

@@ -3,6 +3,7 @@ import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
 import { print } from './output.js';
 import { STATE_OPTIONS } from './state.js';
 import { stateDirectory } from './state-directory.js';
+import { counted } from './terminal.js';
 
 export const BACKUP: CommandSpec = {
   name: 'backup',
@@ -23,6 +24,6 @@ export async function backup(args: Arguments): Promise<number> {
     directory,
   );
   if (args.flag('json')) print(`${JSON.stringify({ records, variables, pages })}\n`);
-  else print(`${records} records with ${variables} variables copied and checked\n`);
+  else print(`${counted(records, 'record')} with ${counted(variables, 'variable')} copied and checked\n`);
   return EXIT.success;
 }

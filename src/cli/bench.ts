@@ -14,7 +14,7 @@ export const BENCH: CommandSpec = {
     list: { type: 'flag', help: 'show the cases and end' },
     setup: { type: 'flag', help: 'install what wafstate is compared with, by npm, and end' },
     output: {
-      type: 'text',
+      type: 'path',
       placeholder: 'DIR',
       help: 'where the report goes (default: bench/report in a checkout, else ./wafstate-bench)',
     },

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { COLLECTION_SPACES, type CollectionName } from '../contract/space.js';
+import { systemError } from '../contract/system-error.js';
 
 /** A file that tests rules: requests, and what the rules are to make of them. */
 export interface CaseFile {
@@ -41,11 +42,17 @@ export interface CaseRecord {
 /** The file is none, or says something that this runner would have to guess at. */
 export class CaseError extends Error {}
 
-/** Throws `CaseError`: what is not understood is never skipped. */
+/** Throws `CaseError`, since what is not understood is never skipped, and what the system refuses. */
 export function readCase(path: string): CaseFile {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw systemError(error, `read the case ${path}`);
+  }
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
+    content = JSON.parse(text);
   } catch (error) {
     throw new CaseError(error instanceof Error ? error.message : String(error));
   }

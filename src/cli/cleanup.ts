@@ -1,7 +1,7 @@
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
 import { print } from './output.js';
 import { STATE_OPTIONS, withState } from './state.js';
-import { isoTime, Progress } from './terminal.js';
+import { counted, isoTime, Progress } from './terminal.js';
 
 export const CLEANUP: CommandSpec = {
   name: 'cleanup',
@@ -45,7 +45,7 @@ export async function cleanup(args: Arguments): Promise<number> {
   if (args.flag('json')) print(`${JSON.stringify({ at, ...total })}\n`);
   else {
     print(
-      `removed ${total.recordsRemoved} records and ${total.variablesRemoved} variables that had ended by ${at}\n`,
+      `removed ${counted(total.recordsRemoved, 'record')} and ${counted(total.variablesRemoved, 'variable')} that had ended by ${at}\n`,
     );
   }
   return EXIT.success;

@@ -35,7 +35,11 @@ export async function remove(args: Arguments): Promise<number> {
     const existed =
       variable === undefined
         ? await commit(state, record, { type: 'removeRecord' })
-        : await removeVariable(state, record, lowerAscii(argumentBytes(variable)));
+        : await removeVariable(
+            state,
+            record,
+            lowerAscii(argumentBytes(variable, 'VARIABLE', DEFAULT_LIMITS.nameBytes)),
+          );
     return { name: describeRecord(record), existed };
   });
   if (args.flag('json')) print(`${JSON.stringify({ ...name, existed })}\n`);

@@ -10,7 +10,7 @@ import { type ExportCounts, ExportWriter } from './export-format.js';
 import { print, printBytes } from './output.js';
 import { STATE_OPTIONS } from './state.js';
 import { stateDirectory } from './state-directory.js';
-import { Progress } from './terminal.js';
+import { counted, Progress } from './terminal.js';
 
 export const EXPORT: CommandSpec = {
   name: 'export',
@@ -19,7 +19,7 @@ export const EXPORT: CommandSpec = {
   operands: [],
   options: {
     path: STATE_OPTIONS.path,
-    output: { type: 'text', placeholder: 'FILE', help: 'a new file, mode 0600 (default: standard output)' },
+    output: { type: 'path', placeholder: 'FILE', help: 'a new file, mode 0600 (default: standard output)' },
   },
   notes: `Ends with status 1 if something could not be read; the text names it. The form is described in docs/export.md; its last
 line has counts and a digest, by which 'wafstate import' notices text that was cut short. Reads the file without LMDB, beside servers
@@ -47,7 +47,7 @@ export async function exportRecords(args: Arguments): Promise<number> {
   if (json) print(`${JSON.stringify(counts)}\n`);
   else
     process.stderr.write(
-      `${counts.records} records exported, ${counts.unreadable} unreadable; ${counts.damaged} damaged pages\n`,
+      `${counted(counts.records, 'record')} exported, ${counts.unreadable} unreadable; ${counted(counts.damaged, 'damaged page')}\n`,
     );
   return counts.unreadable + counts.damaged === 0 ? EXIT.success : EXIT.finding;
 }

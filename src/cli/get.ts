@@ -4,7 +4,7 @@ import { isExpired } from '../contract/variable.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
 import { print } from './output.js';
 import { describeRecord, describeValue, RECORD_OPTIONS, recordArgument, withState } from './state.js';
-import { columns, isoTime, printable } from './terminal.js';
+import { columns, counted, isoTime, printable } from './terminal.js';
 
 export const GET: CommandSpec = {
   name: 'get',
@@ -66,7 +66,7 @@ function forPeople({ revision, facts, variables }: Snapshot, now: bigint): strin
   const rows = [
     ['  revision', String(revision)],
     ['  created', isoTime(facts.created)],
-    ['  updated', `${isoTime(facts.updated)}, ${facts.updateCount} commits`],
+    ['  updated', `${isoTime(facts.updated)}, ${counted(facts.updateCount, 'commit')}`],
     ['  expires', facts.timeout === undefined ? 'never' : isoTime(facts.updated + facts.timeout)],
   ];
   const cells = [...variables].map(([name, variable]) => [

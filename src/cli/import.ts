@@ -11,7 +11,7 @@ import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
 import { type ImportSource, openSource } from './import-source.js';
 import { print } from './output.js';
 import { openState, STATE_OPTIONS } from './state.js';
-import { Progress } from './terminal.js';
+import { counted, Progress } from './terminal.js';
 
 export const IMPORT: CommandSpec = {
   name: 'import',
@@ -72,7 +72,10 @@ async function importFrom(source: ImportSource, args: Arguments): Promise<number
     }
     progress.end();
     if (args.flag('json')) print(`${JSON.stringify({ records, ...total })}\n`);
-    else print(`${total.restored} records imported, ${total.skipped} were there already\n`);
+    else
+      print(
+        `${counted(total.restored, 'record')} imported, ${total.skipped} ${total.skipped === 1 ? 'was' : 'were'} there already\n`,
+      );
     return EXIT.success;
   } finally {
     progress.end();
@@ -94,7 +97,10 @@ async function requireAbsent(backend: LmdbBackend, source: ImportSource): Promis
   const now = systemClock.now();
   let present = 0;
   for await (const { name } of source.records()) if (isThere(backend, name, now)) present++;
-  if (present > 0) throw conflict(`${present} of its records are there already; nothing was imported`);
+  if (present > 0)
+    throw conflict(
+      `${present} of its records ${present === 1 ? 'is' : 'are'} there already; nothing was imported`,
+    );
 }
 
 function isThere(backend: LmdbBackend, name: RecordName, now: bigint): boolean {
@@ -119,7 +125,7 @@ async function restoreAll(
     const answer = await backend.restore(slice, onConflict, systemClock.now());
     if (answer.conflict)
       throw conflict(
-        `one of its records has come meanwhile; ${total.restored} records were imported before it`,
+        `one of its records has come meanwhile; ${counted(total.restored, 'record')} imported before it`,
       );
     total.restored += answer.restored;
     total.skipped += answer.skipped;

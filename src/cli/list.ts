@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../contract/limits.js';
 import type { RecordName } from '../contract/space.js';
 import { type Arguments, type CommandSpec, EXIT, UsageError } from './arguments.js';
 import { print } from './output.js';
@@ -10,7 +11,7 @@ import {
   type State,
   withState,
 } from './state.js';
-import { columns, isoTime } from './terminal.js';
+import { columns, counted, isoTime } from './terminal.js';
 
 export const LIST: CommandSpec = {
   name: 'list',
@@ -67,7 +68,13 @@ export async function list(args: Arguments): Promise<number> {
       : ['corrupt', '', row.error]),
   ]);
   print(columns([head, ...cells]));
-  print(`${rows.length} records as of ${isoTime(now)}${more ? '; there are more: raise --limit' : ''}\n`);
+  print(
+    `${counted(rows.length, 'record')} as of ${isoTime(now)}${more ? '; there are more: raise --limit' : ''}\n`,
+  );
+  const bare = args.flag('all') ? 0 : rows.filter(({ variables }) => variables === 0).length;
+  if (bare > 0) {
+    print(`${bare} of them with no variable left by then: they expired (see --all) or were removed\n`);
+  }
   return EXIT.success;
 }
 
@@ -83,7 +90,7 @@ async function collect(state: State, args: Arguments) {
     now,
     space,
     applicationId: scoped ? state.application : undefined,
-    prefix: prefix === undefined ? undefined : argumentBytes(prefix),
+    prefix: prefix === undefined ? undefined : argumentBytes(prefix, '--prefix', DEFAULT_LIMITS.keyBytes),
     hidden: args.flag('all'),
   };
   const limit = args.integer('limit') as number;

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { WafStateError } from '../contract/errors.js';
+import { nearestName } from '../contract/options.js';
 import { errnoOf, systemError } from '../contract/system-error.js';
 import {
   type Arguments,
@@ -46,6 +47,10 @@ const COMMANDS: readonly (readonly [CommandSpec, (args: Arguments) => Promise<nu
 
 async function main(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
+  if (name === 'help' && rest[0] !== undefined) {
+    print(describe(commandNamed(rest[0])[0]));
+    return EXIT.success;
+  }
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     print(overview());
     return name === undefined ? EXIT.usage : EXIT.success;
@@ -57,15 +62,25 @@ async function main(argv: readonly string[]): Promise<number> {
     print(`${version}\n`);
     return EXIT.success;
   }
-  const command = COMMANDS.find(([spec]) => spec.name === name);
-  if (command === undefined) throw new UsageError(`unknown command '${name}'; see 'wafstate --help'`);
-  const [spec, run] = command;
+  const [spec, run] = commandNamed(name);
   const args = parseCommandLine(spec, rest);
   if (args.flag('help')) {
     print(describe(spec));
     return EXIT.success;
   }
   return run(args);
+}
+
+function commandNamed(name: string): (typeof COMMANDS)[number] {
+  const command = COMMANDS.find(([spec]) => spec.name === name);
+  if (command !== undefined) return command;
+  const meant = nearestName(
+    name,
+    COMMANDS.map(([spec]) => spec.name),
+  );
+  throw new UsageError(
+    `unknown command '${name}'; ${meant === undefined ? '' : `did you mean '${meant}'? `}see 'wafstate --help'`,
+  );
 }
 
 function overview(): string {

@@ -1,6 +1,6 @@
 import type { LimitRule } from './judge.js';
 import { print } from './output.js';
-import { columns, isoTime, printable } from './terminal.js';
+import { columns, counted, isoTime, printable } from './terminal.js';
 
 /** What a replay found. Times in nanoseconds since the epoch. */
 export interface ReplayReport {
@@ -38,7 +38,19 @@ export function reportReplay(report: ReplayReport, json: boolean): void {
   print(json ? `${JSON.stringify(forPrograms(report))}\n` : forPeople(report));
 }
 
-function forPrograms({ lines, malformed, transactions, blocked, engine, native, seconds }: ReplayReport) {
+function forPrograms(report: ReplayReport) {
+  const {
+    lines,
+    malformed,
+    transactions,
+    blocked,
+    stillBlocked,
+    continued,
+    interrupted,
+    engine,
+    native,
+    seconds,
+  } = report;
   return {
     lines,
     malformed,
@@ -49,6 +61,9 @@ function forPrograms({ lines, malformed, transactions, blocked, engine, native, 
       at: isoTime(at),
       until: isoTime(until),
     })),
+    continued,
+    stillBlocked,
+    interrupted,
     engine,
     native,
     seconds,
@@ -66,7 +81,7 @@ function forPeople(report: ReplayReport): string {
   if (report.interrupted) parts.push('Interrupted: what follows is of these lines alone.\n');
   if (report.continued) {
     parts.push(
-      `Went on from the state of an earlier run: ${number(report.stillBlocked)} addresses met a block that still stands.\n`,
+      `Went on from the state of an earlier run: ${counted(report.stillBlocked, 'address')} met a block that still stands.\n`,
     );
   }
 
@@ -96,7 +111,7 @@ function forPeople(report: ReplayReport): string {
   if (report.path !== undefined && report.clock !== undefined) {
     parts.push(
       `\nThe state is in ${report.path}, as of ${isoTime(report.clock)}. Run replay again and it goes on from there;\n` +
-        `look into it with: wafstate list --path ${report.path}\n`,
+        `look into it with: npx wafstate list --path ${report.path}\n`,
     );
   }
   return parts.join('');

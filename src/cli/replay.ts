@@ -11,6 +11,7 @@ import { judgeLog } from './judge-log.js';
 import { forget, loadLogClock, refuseLiveState } from './log-clock.js';
 import { type ReplayReport, reportReplay } from './replay-report.js';
 import { sampleTraffic } from './sample-traffic.js';
+import { printable } from './terminal.js';
 
 export const REPLAY: CommandSpec = {
   name: 'replay',
@@ -19,7 +20,7 @@ export const REPLAY: CommandSpec = {
   operands: [],
   options: {
     log: {
-      type: 'text',
+      type: 'path',
       placeholder: 'FILE',
       help: 'access log in common or combined format, plain or gzip; - reads standard input; without it, sample traffic',
     },
@@ -30,7 +31,7 @@ export const REPLAY: CommandSpec = {
       help: 'where the state is kept',
     },
     path: {
-      type: 'text',
+      type: 'path',
       placeholder: 'DIR',
       initial: './wafstate-replay',
       help: 'directory of the LMDB state',
@@ -94,6 +95,8 @@ export async function replay(args: Arguments): Promise<number> {
   const engine = args.text('engine') as string;
   if (args.flag('again') && engine !== 'lmdb')
     throw new UsageError('--again is for the lmdb engine: the others always start fresh');
+  if (args.given('path') && engine !== 'lmdb')
+    throw new UsageError('--path is for the lmdb engine: the others keep nothing on disk');
   const log = args.text('log');
   // Begun before anything else is: a log that is not there must not cost the state of earlier runs.
   const lines = log === undefined ? undefined : await begun(readLines(log));
@@ -105,9 +108,15 @@ export async function replay(args: Arguments): Promise<number> {
     await backend.close();
   }
   reportReplay(report, args.flag('json'));
+  const isLog = report.lines === 0 || report.malformed < report.lines;
+  if (!isLog) {
+    process.stderr.write(
+      `wafstate: no line of ${printable(report.source)} is in the common or combined log format, as 203.0.113.9 - - [31/Jan/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 12\n`,
+    );
+  }
   // As the signal ends any other program. Nothing less does where a read of a pipe is under way.
   if (report.interrupted) process.kill(process.pid, 'SIGINT');
-  return EXIT.success;
+  return isLog ? EXIT.success : EXIT.finding;
 }
 
 /** The same lines, the first of which was read. */

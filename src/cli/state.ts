@@ -6,6 +6,7 @@ import { KeyDigest, secretBytes } from '../collections/key-digest.js';
 import { type ByteString, decodeText, encodeText, fromBytes } from '../contract/bytes.js';
 import { systemClock } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
+import { DEFAULT_LIMITS } from '../contract/limits.js';
 import { COLLECTION_SPACES, type CollectionName, type RecordName, spaceName } from '../contract/space.js';
 import { systemError } from '../contract/system-error.js';
 import { type Arguments, type Option, UsageError } from './arguments.js';
@@ -16,7 +17,7 @@ import { printable, unprintable } from './terminal.js';
 
 /** The options that every command on a state directory takes. */
 export const STATE_OPTIONS = {
-  path: { type: 'text', placeholder: 'DIR', initial: './state', help: 'directory of the LMDB state' },
+  path: { type: 'path', placeholder: 'DIR', initial: './state', help: 'directory of the LMDB state' },
   at: {
     type: 'time',
     placeholder: 'TIME',
@@ -37,11 +38,13 @@ export const RECORD_OPTIONS = {
   ...STATE_OPTIONS,
   ...APPLICATION_OPTION,
   'key-secret-file': {
-    type: 'text',
+    type: 'path',
     placeholder: 'FILE',
     help: "KEY was digested (option keyDigest of Collections) under the secret that is this file's content, every byte of it",
   },
 } as const satisfies Record<string, Option>;
+
+const MOST_APPLICATION_BYTES = 255;
 
 /** An opened directory, and the time and the application that its commands go by. */
 export interface State {
@@ -80,7 +83,7 @@ export async function withState<T>(
         if (at === undefined && logClock instanceof WafStateError) throw logClock;
         return at ?? (logClock as bigint | undefined) ?? systemClock.now();
       },
-      application: argumentBytes(application),
+      application: argumentBytes(application, '--application', MOST_APPLICATION_BYTES),
     });
   } finally {
     await backend.close();
@@ -115,8 +118,17 @@ async function readLogClock(backend: LmdbBackend): Promise<bigint | WafStateErro
   }
 }
 
-export function argumentBytes(argument: string): ByteString {
-  return fromBytes(unprintable(argument));
+/** The bytes that an argument stands for; `name` is its own, `most` the longest that it may be. Throws `UsageError`. */
+export function argumentBytes(argument: string, name: string, most: number): ByteString {
+  const broken = argument.search(/%(?![0-9a-fA-F]{2})/);
+  if (broken >= 0) {
+    throw new UsageError(
+      `${name} has a % that begins no byte, at character ${broken + 1}: after it stand two hexadecimal digits, and % itself is %25`,
+    );
+  }
+  const bytes = fromBytes(unprintable(argument));
+  if (bytes.length <= most) return bytes;
+  throw new UsageError(`${name} is ${bytes.length} bytes long, the most is ${most}`);
 }
 
 export function collectionSpace(argument: string): number {
@@ -130,12 +142,12 @@ export function collectionSpace(argument: string): number {
 /** The record that `COLLECTION KEY` on the command line names. */
 export function recordArgument(args: Arguments, application: ByteString): RecordName {
   const [collection, key] = args.operands as [string, string];
+  const file = args.text('key-secret-file');
   const name = {
     space: collectionSpace(collection),
     applicationId: application,
-    key: argumentBytes(key),
+    key: argumentBytes(key, 'KEY', DEFAULT_LIMITS.keyBytes),
   };
-  const file = args.text('key-secret-file');
   if (file === undefined) return name;
   const digest = new KeyDigest(secretBytes(readSecret(file)));
   return { ...name, key: digest.of(name.space, name.applicationId, name.key) };

@@ -21,7 +21,8 @@ export async function stats(args: Arguments): Promise<number> {
   else {
     const rows = Object.entries(figures).map(([name, figure]) => [
       name,
-      typeof figure === 'number' ? figure.toLocaleString('en') : String(figure),
+      // A revision is a name, and stands as `get` and `list` have it.
+      typeof figure === 'number' && name !== 'revision' ? figure.toLocaleString('en') : String(figure),
     ]);
     print(columns(rows));
   }

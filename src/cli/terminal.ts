@@ -23,6 +23,11 @@ export function isoTime(nanoseconds: bigint): string {
   return Math.abs(milliseconds) <= 8.64e15 ? new Date(milliseconds).toISOString() : `${nanoseconds} ns`;
 }
 
+/** `1 record`, `2 records`, `2 addresses`. */
+export function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : noun.endsWith('s') ? 'es' : 's'}`;
+}
+
 /** Columns set apart by two blanks; the last one is not padded. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];

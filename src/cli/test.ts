@@ -7,7 +7,7 @@ import { openMemory } from '../backend/memory/memory.js';
 import { openSharedMemory } from '../backend/shared-memory/shared-memory.js';
 import type { Backend } from '../contract/backend.js';
 import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
-import { CaseError, readCase } from './case-file.js';
+import { CaseError, type CaseFile, readCase } from './case-file.js';
 import { runCase } from './case-run.js';
 import { print } from './output.js';
 
@@ -24,7 +24,8 @@ export const TEST: CommandSpec = {
     },
   },
   notes: `Each case gets an engine of its own, without anything in it, and a clock that moves only by sleep_before_ms, so that nothing
-really sleeps. A case with a field, directive or construct that is unknown has failed. Ends with status 1 if any has.
+really sleeps. A case with a field, directive or construct that is unknown has failed. Ends with status 1 if any has, and 3 if a file
+cannot be read.
 
   wafstate test cases/*.json
   wafstate test login.json --engine lmdb`,
@@ -37,8 +38,11 @@ interface Result {
 
 export async function test(args: Arguments): Promise<number> {
   const results: Result[] = [];
-  for (const file of args.operands) {
-    const failures = await runFile(file, args.text('engine') as string);
+  // A file that is not there is found before the first case runs.
+  const cases = args.operands.map((file) => ({ file, read: readable(file) }));
+  for (const { file, read } of cases) {
+    const failures =
+      read instanceof CaseError ? [read.message] : await runRead(file, read, args.text('engine') as string);
     results.push({ file, failures });
     if (args.flag('json')) continue;
     for (const failure of failures) print(`FAILED ${file}: ${failure}\n`);
@@ -53,9 +57,17 @@ export async function test(args: Arguments): Promise<number> {
   return failed === 0 ? EXIT.success : EXIT.finding;
 }
 
-async function runFile(file: string, engine: string): Promise<string[]> {
+function readable(file: string): CaseFile | CaseError {
   try {
-    const read = readCase(file);
+    return readCase(file);
+  } catch (error) {
+    if (error instanceof CaseError) return error;
+    throw error;
+  }
+}
+
+async function runRead(file: string, read: CaseFile, engine: string): Promise<string[]> {
+  try {
     return await withEngine(engine, (backend) => runCase(read, backend, file));
   } catch (error) {
     if (!(error instanceof CaseError)) throw error;

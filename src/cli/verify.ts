@@ -6,7 +6,7 @@ import { type Arguments, type CommandSpec, EXIT } from './arguments.js';
 import { print } from './output.js';
 import { describeRecord, STATE_OPTIONS } from './state.js';
 import { stateDirectory } from './state-directory.js';
-import { Progress, printable } from './terminal.js';
+import { counted, Progress, printable } from './terminal.js';
 
 export const VERIFY: CommandSpec = {
   name: 'verify',
@@ -47,8 +47,8 @@ function forPeople(report: IntegrityReport): string {
   });
   for (const { page, what } of report.damage) lines.push(`damaged: page ${page} ${what}`);
   lines.push(
-    `${report.records} records with ${report.variables} variables read, ${report.corruptRecords} corrupt; ` +
-      `${report.pages} pages, ${report.damages} faults in them`,
+    `${counted(report.records, 'record')} with ${counted(report.variables, 'variable')} read, ${report.corruptRecords} corrupt; ` +
+      `${counted(report.pages, 'page')}, ${counted(report.damages, 'fault')} in them`,
   );
   return `${lines.join('\n')}\n`;
 }

@@ -155,6 +155,34 @@ describe('get and delete of a record under a digest', () => {
   });
 });
 
+describe('arguments that name no record', () => {
+  const long = 'k'.repeat(1025);
+
+  it.each([
+    [['get', 'ip', ''], /KEY of 'wafstate get' is empty/],
+    [['delete', 'ip', 'k', ''], /VARIABLE of 'wafstate delete' is empty/],
+    [['get', 'ip', '%GG'], /KEY has a % that begins no byte, at character 1: .*% itself is %25/],
+    [['get', 'ip', 'a%'], /KEY has a % that begins no byte, at character 2/],
+    [['delete', 'ip', 'k', '%4'], /VARIABLE has a % that/],
+    [['list', '--collection', 'ip', '--prefix', '%zz'], /--prefix has a % that/],
+    [['get', 'ip', 'k', '--application', '%'], /--application has a % that/],
+    [['get', 'ip', long], /KEY is 1025 bytes long, the most is 1024/],
+    [['delete', 'ip', 'k', long], /VARIABLE is 1025 bytes long/],
+    [['get', 'ip', 'k', '--application', long], /--application is 1025 bytes long, the most is 255/],
+    [['get', 'cookie', 'k'], /a collection is one of ip/],
+  ])('%j are a wrong command line', (argv, message) => {
+    const refused = run(...argv);
+    expect(refused.status).toBe(2);
+    expect(refused.stderr).toMatch(message);
+  });
+
+  it.each(['list', 'verify', 'export', 'import'])('and an empty path is one to %s', (command) => {
+    const refused = wafstate([command, ...(command === 'import' ? ['x'] : []), '--path', '', '--json']);
+    expect(refused.status).toBe(2);
+    expect(refused.stderr).toContain('--path is the name of a directory');
+  });
+});
+
 describe('delete of what is not there', () => {
   it('ends with status 1 and makes nothing', () => {
     expect(run('delete', 'ip', '192.0.2.77', 'blocked').status).toBe(1);
@@ -213,7 +241,10 @@ describe('verify, stats and cleanup', () => {
       durability: 'durable',
       records: json(run('verify', '--json'))['records'],
     });
-    expect(run('stats').stdout).toContain('mapSize');
+    const { stdout } = run('stats');
+    expect(stdout).toMatch(/mapSize +1,073,741,824/);
+    // A revision is a name, the same wherever it is shown.
+    expect(stdout).toMatch(/revision +\d{16}\n/);
   });
 
   it('cleanup frees what has ended, and only that', () => {
@@ -240,6 +271,10 @@ describe('a directory that is none', () => {
 });
 
 describe('the program', () => {
+  it('teaches one command, asked either way', () => {
+    expect(wafstate(['help', 'list'])).toEqual(wafstate(['list', '--help']));
+  });
+
   it('teaches', () => {
     const help = wafstate(['--help']);
     expect(help.status).toBe(0);
@@ -253,6 +288,9 @@ describe('the program', () => {
     expect(wafstate(['reply']).status).toBe(2);
     expect(wafstate(['get', 'ip']).status).toBe(2);
     expect(wafstate([]).status).toBe(2);
+    expect(wafstate(['lst']).stderr).toContain("unknown command 'lst'; did you mean 'list'?");
+    expect(wafstate(['help', 'lst']).status).toBe(2);
+    expect(wafstate(['list', '--colection', 'ip']).stderr).toContain('did you mean --collection?');
   });
 
   it('tells its version', () => {

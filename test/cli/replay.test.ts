@@ -61,7 +61,10 @@ describe('a replay', () => {
     'on %s (WAFSTATE_NATIVE=%s) names who an independent count names',
     (engine, implementation) => {
       const run = wafstate(
-        ['replay', '--json', '--log', first.path, '--engine', engine, '--path', freshPath()],
+        [
+          ...['replay', '--json', '--log', first.path, '--engine', engine],
+          ...(engine === 'lmdb' ? ['--path', freshPath()] : []),
+        ],
         {
           native: implementation,
         },
@@ -71,6 +74,9 @@ describe('a replay', () => {
       expect(json(run)).toEqual({
         ...expected,
         transactions: expected.lines - expected.malformed,
+        continued: false,
+        stillBlocked: 0,
+        interrupted: false,
         engine,
         native: implementation === 'require',
         seconds: expect.any(Number),
@@ -114,6 +120,22 @@ describe('a replay', () => {
     ]) {
       expect(run.stdout).toContain(part);
     }
+  });
+
+  it.each([
+    ['JSON', Buffer.from('{"time": "now", "ip": "203.0.113.9"}\n{}\n')],
+    [
+      'UTF-16',
+      Buffer.from('203.0.113.9 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1\n', 'utf16le'),
+    ],
+    ['bytes of any kind', Buffer.from(Array.from({ length: 3000 }, (_, i) => (i * 7919) % 251))],
+  ])('of %s, no line of which is one of a log, says what a log is and ends with status 1', (_, input) => {
+    const run = wafstate(['replay', '--json', '--log', '-', '--engine', 'memory'], { input });
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(
+      /^wafstate: no line of standard input is in the common or combined log format, as .*\n$/,
+    );
+    expect(json(run)).toMatchObject({ transactions: 0, blocked: [] });
   });
 
   it('of an empty log finds nobody', () => {
@@ -168,6 +190,13 @@ describe('a second run', () => {
     const run = wafstate(['replay', '--path', path, '--requests', '4000']);
     expect(run.status).toBe(0);
     expect(run.stdout).toMatch(/state of an earlier run: [1-9]\d* addresses/);
+    expect(run.stdout).toContain(`npx wafstate list --path ${path}`);
+    const expired = /[1-9]\d* of them with no variable left by then: they expired \(see --all\)/;
+    expect(wafstate(['list', '--path', path]).stdout).toMatch(expired);
+    expect(wafstate(['list', '--path', path, '--all']).stdout).not.toMatch(expired);
+    const third = json(wafstate(['replay', '--json', '--path', path, '--requests', '4000']));
+    expect(third).toMatchObject({ continued: true, interrupted: false });
+    expect(third['stillBlocked']).toBeGreaterThan(0);
   });
 });
 
@@ -242,6 +271,7 @@ describe('a replay that is cut short', () => {
     child.kill('SIGINT');
     expect(await ended).toEqual([null, 'SIGINT']);
     expect(JSON.parse(stdout)).toMatchObject({
+      interrupted: true,
       lines: 40,
       blocked: [{ address: '203.0.113.9', requests: 31 }],
     });
@@ -263,6 +293,8 @@ describe('a replay that cannot be', () => {
     [['--limit', '0'], 2, '--limit is an integer from 1'],
     [['--engine', 'redis'], 2, 'lmdb, memory, shared-memory'],
     [['--engine', 'memory', '--again'], 2, '--again'],
+    [['--engine', 'memory'], 2, '--path is for the lmdb engine'],
+    [['--limit', '-1'], 2, "--limit is an integer from 1 to 9007199254740991, got '-1'"],
     [['extra'], 2, 'no arguments'],
   ])('%j ends with status %d and says %s', (argv, status, message) => {
     const run = wafstate(['replay', '--path', freshPath(), ...argv]);

@@ -127,10 +127,10 @@ describe('export and import', () => {
       expect(json(refused)).toMatchObject({
         error: {
           code: 'already_exists',
-          message: expect.stringMatching(/1 of its records are there already; nothing was imported/),
+          message: expect.stringMatching(/1 of its records is there already; nothing was imported/),
         },
       });
-      expect(run('--on-conflict', 'skip').stdout).toMatch(/0 records imported, 1 were there already/);
+      expect(run('--on-conflict', 'skip').stdout).toMatch(/0 records imported, 1 was there already/);
       expect(await revision()).toEqual([before, 'present']);
       expect(run('--on-conflict', 'replace').status).toBe(0);
       const [after, value] = await revision();

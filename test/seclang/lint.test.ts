@@ -40,7 +40,7 @@ describe('warns once of', () => {
   ])('%s', (_, text, message) => {
     const run = lint(`${SOUND}\n${text}`);
     expect(run.stdout).toContain(message);
-    expect(run.stdout).toMatch(/rules\.conf:6: .*; .*\n[56] rules, 1 warnings\n$/);
+    expect(run.stdout).toMatch(/rules\.conf:6: .*; .*\n[56] rules, 1 warning\n$/);
     expect(run.status).toBe(1);
   });
 });
