@@ -98,6 +98,7 @@ void BatchExecutor::RefuseAll(const Refusal& refusal) {
 }
 
 void BatchExecutor::Execute(RecordSource& source) {
+  gave_revisions_ = false;
   for (std::size_t i = 0; i < key_count_; ++i) {
     Entry& entry = entries_[i];
     entry.read = false;
@@ -180,7 +181,10 @@ void BatchExecutor::Publish(PlannedRequest& planned, std::size_t write_count) {
     entry.current.reset();
     // The buffer that is superseded serves as the next one to stage in.
     entry.buffer.swap(staged.record);
-    if (!staged.removed) entry.current = Bytes(entry.buffer);
+    if (!staged.removed) {
+      entry.current = Bytes(entry.buffer);
+      gave_revisions_ = true;
+    }
     planned.growth += static_cast<std::int64_t>(entry.buffer.size()) - static_cast<std::int64_t>(before);
   }
 }

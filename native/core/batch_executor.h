@@ -80,6 +80,10 @@ class BatchExecutor {
   [[nodiscard]] bool applied(std::size_t request) const { return requests_[request].applied; }
   [[nodiscard]] std::int64_t growth(std::size_t request) const { return requests_[request].growth; }
 
+  // Whether an answer of the last execution names a revision. The last one must be stored then, also where
+  // nothing changed: of a record that came and went within the batch somebody knows it all the same.
+  [[nodiscard]] bool gave_revisions() const { return gave_revisions_; }
+
   // In byte order of the keys, each once. Valid until the next Execute, RefuseAll or Begin.
   [[nodiscard]] std::span<const Change> changes() const { return changes_; }
   // One answer for every request, of the last Execute or RefuseAll. Valid as changes().
@@ -144,6 +148,7 @@ class BatchExecutor {
   std::size_t key_count_ = 0;
   std::vector<Staged> staged_;
   std::vector<Change> changes_;
+  bool gave_revisions_ = false;
   Buffer keys_;
   Buffer reply_;
 };

@@ -78,7 +78,7 @@ Fault EnvironmentWriter::Attempt(WriteTransaction& transaction, Admission admiss
     if (round == kMaxRounds) return kDoesNotFit;
     executor_.Execute(source);
   }
-  if (executor_.changes().empty()) return {};
+  if (!executor_.gave_revisions() && executor_.changes().empty()) return {};
 
   const PageUse use = admission == Admission::kAll        ? PageUse::kGrowth
                       : admission == Admission::kNoGrowth ? PageUse::kSteady

@@ -68,6 +68,18 @@ TEST_CASE(revisions_are_not_reused_after_removal_or_reopening) {
   CHECK(opened.Execute(BatchBuilder().Add("a", "n", 1))[0].revision == before + 1);
 }
 
+TEST_CASE(revisions_are_not_reused_after_a_record_came_and_went_within_a_batch) {
+  const Directory directory;
+  Opened opened(Options(directory.path()));
+  std::uint8_t ahead[8];
+  Store(ahead, std::uint64_t{1} << 52);
+  CHECK(PutRaw(*opened.reference, kRevisionKey, ahead));
+  const auto answers = opened.Execute(BatchBuilder().Add("a", "n", 1).RemoveRecord("a"));
+  CHECK(answers[0].revision == (std::uint64_t{1} << 52) + 1);
+  CHECK(opened.Counter("a") == -1);
+  CHECK(opened.Execute(BatchBuilder().Add("a", "n", 1))[0].revision > answers[0].revision);
+}
+
 TEST_CASE(the_last_reply_is_there_for_another_thread) {
   const Directory directory;
   Opened opened(Options(directory.path()));

@@ -116,7 +116,10 @@ export class Binding {
     this.#view(now);
     const variables = new Map(this.#base(now));
     this.#overlayOnto(variables);
-    this.#snapshot = { revision: this.#snapshot.revision, facts: this.#snapshot.facts, variables };
+    const live = this.#erased ? undefined : this.#liveFacts(now);
+    const revision = live === undefined ? 0 : this.#snapshot.revision;
+    const facts = live === undefined ? undefined : { ...live, timeout: this.#viewedTimeout };
+    this.#snapshot = { revision, facts, variables };
     this.sent = NO_MUTATIONS;
     this.log = later;
     this.#forgetView();
@@ -298,16 +301,15 @@ export class Binding {
     if (publication === undefined) return;
     this.#publication = undefined;
     const { result, mutations, now } = publication;
-    if (result.revision === 0) {
-      this.#snapshot = ABSENT;
-      return;
-    }
+    // Somebody had removed it, or its timeout had passed: what was stored is a new record.
+    if (result.revision === 0 || !result.existed) this.#snapshot = ABSENT;
+    if (result.revision === 0) return;
     const later = this.log;
     this.log = mutations as Mutation[];
     this.#forgetView();
     this.#view(now);
-    const previous = result.existed && !this.#erased ? this.#liveFacts(now) : undefined;
-    const variables = new Map(result.existed ? this.#base(now) : ABSENT.variables);
+    const previous = this.#erased ? undefined : this.#liveFacts(now);
+    const variables = new Map(this.#base(now));
     this.#overlayOnto(variables);
     for (const [name, committed] of result.values) {
       const own = variables.get(name);

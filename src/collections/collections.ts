@@ -32,7 +32,7 @@ export interface BeginOptions {
 }
 
 export interface IncrementOptions {
-  /** What is added: 0 only looks, a negative number takes back. Default 1. */
+  /** What is added; a negative number takes back. 0 too makes the counter, and begins its window. Default 1. */
   readonly by?: Integer | undefined;
   /**
    * Seconds from the first increment until the count begins anew; more than 0. The window stands: later increments do not

@@ -71,7 +71,7 @@ export function resolveSettings(options: CollectionsOptions): Settings {
     if (!FEATURES.includes(feature)) {
       throw invalid(
         'requiredFeatures',
-        `Collections: there is no feature '${String(feature)}'; the features are ${FEATURES.join(', ')}`,
+        `Collections: there is no feature ${typeof feature === 'string' ? `'${feature}'` : `of type ${typeof feature}`}; the features are ${FEATURES.join(', ')}`,
       );
     }
   }

@@ -1,7 +1,7 @@
 import { type ByteString, decodeText, encodeText, toBytes } from '../contract/bytes.js';
 import { saturatingAdd } from '../contract/clock.js';
 import { WafStateError } from '../contract/errors.js';
-import { choiceOption, refuseUnknownOptions } from '../contract/options.js';
+import { choiceOption, numberOption, refuseUnknownOptions } from '../contract/options.js';
 import { COLLECTION_SPACES } from '../contract/space.js';
 import { Bindings } from './bindings.js';
 import { Checkpoint, type PublishedKeys } from './checkpoint.js';
@@ -27,6 +27,8 @@ import {
 } from './input.js';
 import { LocalStore } from './local.js';
 import type { Settings } from './settings.js';
+
+const BYTES_RANGE = { initial: 0, least: 0, most: Number.MAX_SAFE_INTEGER, unit: 'bytes' };
 
 /** What becomes of a sum beyond 64 bits. */
 export type Beyond = 'refuse' | 'saturate';
@@ -162,11 +164,13 @@ export class Transaction {
 
   /**
    * Whether the record, as this transaction sees it, stays within `limits.variables` and `limits.recordBytes` with a value of
-   * `bytes` bytes in `name`. What others store meanwhile counts when the commit comes.
+   * `bytes` bytes in `name`. What others store meanwhile counts when the commit comes. Throws `invalid_option` for bytes that are no
+   * integer from 0.
    */
   hasRoom(collection: Collection, name: Text, bytes: number): boolean {
     const { limits, clock } = this.#settings;
     const binding = this.#bindings.get(toPersistentSpace(collection, 'hasRoom'));
+    numberOption('hasRoom', 'bytes', bytes, BYTES_RANGE);
     return binding.hasRoom(toName(name, limits), bytes, clock.now(), limits);
   }
 
@@ -251,7 +255,7 @@ export class Transaction {
       const option = step < 1n ? 'amount' : 'periodSeconds';
       throw new WafStateError(
         'invalid_mutation',
-        `${option} of deprecate must be ${step < 1n ? 'at least 1' : 'more than 0'}, got ${step < 1n ? step : periodSeconds}`,
+        `${option} of deprecate must be ${step < 1n ? 'at least 1' : 'more than 0'}`,
         { details: { option } },
       );
     }
@@ -284,7 +288,12 @@ export class Transaction {
    */
   rollback(mark: Checkpoint): void {
     this.#bindings.assertOpen();
-    if (mark.owner !== this || !mark.live || mark.epoch !== this.#bindings.epoch) {
+    if (
+      !(mark instanceof Checkpoint) ||
+      mark.owner !== this ||
+      !mark.live ||
+      mark.epoch !== this.#bindings.epoch
+    ) {
       throw new WafStateError('unsupported', `the checkpoint ${whyUseless(mark, this)}; make another`);
     }
     this.#bindings.rollback(mark.pending, mark.mask);
@@ -394,6 +403,7 @@ function readOnly(fact: ByteString): WafStateError {
 }
 
 function whyUseless(mark: Checkpoint, transaction: Transaction): string {
+  if (!(mark instanceof Checkpoint)) return 'is none';
   if (mark.owner !== transaction) return 'is of another transaction';
   return mark.live ? 'was made before a flush' : 'was ended by a rollback to an earlier one';
 }

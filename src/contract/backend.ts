@@ -164,6 +164,11 @@ export function attach(backend: Backend, required: Iterable<Feature> = []): void
       { details: { limit: ABI_VERSION, actual: backend.abiVersion } },
     );
   }
+  if (typeof backend.features?.has !== 'function') {
+    throw new WafStateError('invalid_option', `backend ${backend.name} has no set of features`, {
+      details: { option: 'backend' },
+    });
+  }
   const missing = [...required].filter((feature) => !backend.features.has(feature));
   if (missing.length > 0) {
     throw new WafStateError(

@@ -11,6 +11,7 @@ import { INT64_MAX, INT64_MIN } from './clock.js';
 import { WafStateError } from './errors.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import type { Mutation } from './mutation.js';
+import { shown } from './options.js';
 import {
   COLLECTION_SPACES,
   FIRST_STORE_SPACE,
@@ -33,21 +34,35 @@ const LAST_COLLECTION = Math.max(...Object.values(COLLECTION_SPACES));
 /** Throws `invalid_key` for a name that no record can have, `invalid_option` for a time that is none. */
 export function checkLoad(record: RecordName, now: bigint, limits: Limits): void {
   checkTime('now', now);
+  requireObject('limits', limits);
+  requireObject('record', record);
   checkRecord(record, limits);
 }
 
+/** The most records that the request's own count of them can say. */
+const MAX_WRITES = 65_535;
+
 /**
  * Throws `invalid_key`, `invalid_mutation`, `invalid_option`, or `capacity_exceeded` where there are more mutations than
- * `limits.mutations`.
+ * `limits.mutations`, or more than 65,535 writes.
  */
 export function checkCommit(writes: readonly RecordWrite[], options: CommitOptions): void {
+  requireObject('options', options);
   const { limits } = options;
+  requireObject('limits', limits);
+  requireArray('writes', writes);
   checkTime('now', options.now);
   if (options.deadline !== undefined) checkTime('deadline', options.deadline);
+  if (writes.length > MAX_WRITES) throw tooManyWrites(writes.length);
   let mutations = 0;
-  for (const write of writes) mutations += write.mutations.length;
+  for (const write of writes) {
+    requireObject('write', write);
+    requireArray('mutations', write.mutations);
+    mutations += write.mutations.length;
+  }
   checkMutationCount(mutations, limits);
   for (const write of writes) {
+    requireObject('record', write.record);
     checkRecord(write.record, limits);
     checkExpectation(write.record, write.expect);
     if (write.timeout !== undefined) checkDuration(write.record, 'timeout', write.timeout);
@@ -73,12 +88,13 @@ export function checkCount(count: CounterWrite, options: CommitOptions): void {
 /** Throws `invalid_option`, `invalid_limit` for a budget that is no pair of positive integers. */
 export function checkCleanup(now: bigint, budget: CleanupBudget): void {
   checkTime('now', now);
+  requireObject('budget', budget);
   for (const name of ['records', 'variables'] as const) {
     const value = budget[name];
     if (Number.isSafeInteger(value) && value > 0) continue;
     throw new WafStateError(
       'invalid_limit',
-      `the cleanup budget's ${name} must be an integer from 1, got ${String(value)}`,
+      `the cleanup budget's ${name} must be an integer from 1, got ${shown(value)}`,
       { details: { option: name, limit: 1, ...(typeof value === 'number' && { actual: value }) } },
     );
   }
@@ -89,16 +105,17 @@ const MAX_PAGE = 1000;
 
 /** Throws `invalid_option`; `invalid_key` for an `after` that no record can have. */
 export function checkScan(query: ScanQuery): void {
+  requireObject('query', query);
   const { space, applicationId, prefix, after, limit } = query;
   checkTime('now', query.now);
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_PAGE) {
     throw new WafStateError(
       'invalid_option',
-      `the limit of a scan must be an integer from 1 to ${MAX_PAGE}, got ${String(limit)}`,
+      `the limit of a scan must be an integer from 1 to ${MAX_PAGE}, got ${shown(limit)}`,
       {
         details: {
           option: 'limit',
-          limit: limit < 1 ? 1 : MAX_PAGE,
+          limit: typeof limit === 'number' && limit < 1 ? 1 : MAX_PAGE,
           ...(typeof limit === 'number' && { actual: limit }),
         },
       },
@@ -115,6 +132,28 @@ export function checkScan(query: ScanQuery): void {
 }
 
 const ANY_KEY = '0' as ByteString;
+
+function requireObject(name: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null) throw notA('an object', name, value);
+}
+
+function requireArray(name: string, value: unknown): void {
+  if (!Array.isArray(value)) throw notA('an array', name, value);
+}
+
+function notA(kind: string, name: string, value: unknown): WafStateError {
+  return new WafStateError('invalid_option', `${name} must be ${kind}, got ${shown(value)}`, {
+    details: { option: name },
+  });
+}
+
+function tooManyWrites(writes: number): WafStateError {
+  return new WafStateError(
+    'capacity_exceeded',
+    `the commit has ${writes} writes, at most ${MAX_WRITES} records are changed by one; split it`,
+    { details: { option: 'writes', limit: MAX_WRITES, actual: writes } },
+  );
+}
 
 function incomplete(option: string, needed: string): WafStateError {
   return new WafStateError('invalid_option', `the ${option} of a scan needs a ${needed} beside it`, {
@@ -138,7 +177,7 @@ export function checkRecord(record: RecordName, limits: Limits): void {
   if (!Number.isInteger(space) || space < 1 || space > MAX_SPACE || isReserved(space)) {
     throw new WafStateError(
       'invalid_key',
-      `a space is an integer from 1 to ${LAST_COLLECTION} or from ${FIRST_STORE_SPACE} to ${MAX_SPACE}, got ${String(space)}`,
+      `a space is an integer from 1 to ${LAST_COLLECTION} or from ${FIRST_STORE_SPACE} to ${MAX_SPACE}, got ${shown(space)}`,
       { details: { option: 'space', limit: MAX_SPACE } },
     );
   }
@@ -194,6 +233,7 @@ function checkExpectation(record: RecordName, expect: Expectation): void {
 }
 
 function checkMutation(record: RecordName, mutation: Mutation, limits: Limits): void {
+  requireObject('mutation', mutation);
   switch (mutation.type) {
     case 'set':
       checkName(record, mutation.name, limits);

@@ -1,4 +1,5 @@
 import { WafStateError } from './errors.js';
+import { shown } from './options.js';
 
 /**
  * Every bound a caller may set. Beyond one there is a typed error and nothing is dropped; each is checked before
@@ -67,14 +68,14 @@ export function resolveLimits(overrides: Partial<Limits> = {}): Limits {
     }
     if (value === undefined) continue;
     const [, least, most] = RANGES[name as LimitName];
-    if (!Number.isSafeInteger(value) || value < least || value > most) {
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > most) {
       throw new WafStateError(
         'invalid_limit',
-        `limit ${name} must be an integer from ${least} to ${most}, got ${String(value)}`,
+        `limit ${name} must be an integer from ${least} to ${most}, got ${shown(value)}`,
         {
           details: {
             option: name,
-            limit: value < least ? least : most,
+            limit: typeof value === 'number' && value < least ? least : most,
             ...(typeof value === 'number' && { actual: value }),
           },
         },

@@ -105,7 +105,7 @@ export function clockOption(owner: string, clock: Clock | undefined): Clock {
 }
 
 /** Strings by their kind only: an option may hold a secret. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'bigint') return `the bigint ${value}n`;
   return value === null || value === undefined ? String(value) : `a value of type ${typeof value}`;

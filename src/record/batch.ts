@@ -1,6 +1,6 @@
 import type { ByteString } from '../contract/bytes.js';
 import { RequestReader } from './request-reader.js';
-import { NO_MUTATION, type Refusal, Status } from './status.js';
+import { MALFORMED, type Refusal } from './status.js';
 import { Applier } from './typescript/applier.js';
 import { ReplyWriter } from './typescript/reply-writer.js';
 
@@ -42,8 +42,6 @@ interface PlannedRequest {
   growth: number;
 }
 
-const MALFORMED: Refusal = { status: Status.malformed, write: 0, mutation: NO_MUTATION, limit: 0, actual: 0 };
-
 /**
  * A whole batch against any store of records: `native/core/batch_executor.h` in TypeScript, with the same answers.
  *
@@ -58,6 +56,7 @@ export class BatchExecutor {
   readonly #requests: PlannedRequest[] = [];
   readonly #entries: Entry[];
   #staged: (Buffer | undefined)[] = [];
+  #gaveRevisions = false;
 
   /** `batch` must stay as it is as long as this is used. */
   constructor(batch: Uint8Array) {
@@ -94,6 +93,7 @@ export class BatchExecutor {
       entry.record = undefined;
       entry.storedBytes = 0;
     }
+    this.#gaveRevisions = false;
     this.#reply.clear();
     for (const planned of this.#requests) {
       this.#reply.beginAnswer();
@@ -117,6 +117,14 @@ export class BatchExecutor {
   /** By how many bytes the records that the request wrote became longer: what to refuse first when space runs out. */
   growth(request: number): number {
     return (this.#requests[request] as PlannedRequest).growth;
+  }
+
+  /**
+   * Whether an answer of the last execution names a revision. The last one must be stored then, also where nothing changed: of a
+   * record that came and went within the batch somebody knows it all the same.
+   */
+  get gaveRevisions(): boolean {
+    return this.#gaveRevisions;
   }
 
   /** In byte order of the keys, each once. */
@@ -169,6 +177,7 @@ export class BatchExecutor {
       const before = entry.changed ? (entry.record?.length ?? 0) : entry.storedBytes;
       entry.changed = true;
       entry.record = this.#staged[i];
+      if (entry.record !== undefined) this.#gaveRevisions = true;
       planned.growth += (entry.record?.length ?? 0) - before;
     }
   }

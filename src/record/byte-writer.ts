@@ -1,4 +1,5 @@
 import type { ByteString } from '../contract/bytes.js';
+import { WafStateError } from '../contract/errors.js';
 
 /** Where a native copy of a string begins to be cheaper than a loop over its characters. */
 const SHORT = 24;
@@ -22,7 +23,7 @@ export class ByteWriter {
   reserve(count: number): void {
     const needed = this.at + count;
     if (needed <= this.bytes.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.bytes.length * 2));
+    const grown = allocate(Math.max(needed, this.bytes.length * 2));
     this.bytes.copy(grown, 0, 0, this.at);
     this.bytes = grown;
     this.view = new DataView(grown.buffer);
@@ -57,6 +58,19 @@ export class ByteWriter {
     const copy = Buffer.allocUnsafe(this.at - start);
     this.bytes.copy(copy, 0, start, this.at);
     return copy;
+  }
+}
+
+/** Throws `capacity_exceeded` where the machine has no memory left, and nothing is lost but this. */
+function allocate(size: number): Buffer<ArrayBuffer> {
+  try {
+    return Buffer.allocUnsafeSlow(size);
+  } catch (cause) {
+    throw new WafStateError(
+      'capacity_exceeded',
+      `there is no memory for ${size} bytes of commits that wait; lower queueBytes, or give the process more memory`,
+      { details: { actual: size }, cause },
+    );
   }
 }
 

@@ -5,7 +5,7 @@ import type { Mutation } from '../contract/mutation.js';
 import { readValue } from './record-snapshot.js';
 import { refusalError } from './refusal.js';
 import type { Slab } from './slab.js';
-import { type Refusal, Status } from './status.js';
+import { MALFORMED, type Refusal, Status } from './status.js';
 import { Tag } from './tag.js';
 
 /** Bytes of the answer to a request that was refused. */
@@ -43,6 +43,8 @@ export class ReplyReader {
    * request, and the reply is the engine's own (it is trusted).
    */
   next(writes: readonly RecordWrite[]): readonly CommitResult[] | WafStateError {
+    // A request whose size is unsound ends its batch, and its answer stands for all after it.
+    if (this.done) return refusalError(MALFORMED, writes);
     const refusal = this.nextRefusal();
     if (refusal !== undefined) return refusalError(refusal, writes);
     const start = this.#offset;

@@ -26,6 +26,11 @@ export const MUTATION_HEADER_BYTES = 4;
 
 const NO_NAME = '' as ByteString;
 
+/** A buffer that grew beyond this is given back. */
+const KEPT_BYTES = 256 * 1024;
+/** Batches that come one after the other are about alike. */
+const HEADROOM = 1.25;
+
 /**
  * Writes requests one after the other into a buffer that grows: what the group commit of LMDB collects, and what the
  * shared table is called with.
@@ -37,8 +42,11 @@ export class RequestWriter {
   #out: ByteWriter;
   #requests = 0;
 
+  readonly #capacity: number;
+
   /** `capacity`: bytes to begin with. */
   constructor(capacity = 16 * 1024) {
+    this.#capacity = capacity;
     this.#out = new ByteWriter(capacity);
   }
 
@@ -62,34 +70,41 @@ export class RequestWriter {
     return this.#out.bytes;
   }
 
-  /** Forgets what was written and keeps the buffer. */
+  /** Forgets what was written and keeps the buffer, unless one large request has made it large for good. */
   clear(): void {
+    if (this.#out.bytes.length > KEPT_BYTES) this.#out = new ByteWriter(this.#capacity);
     this.#out.at = 0;
     this.#requests = 0;
   }
 
   /**
    * Hands the bytes over, together with the whole ArrayBuffer below them (so that it can be transferred to a
-   * thread), and goes on in a new one of the same size.
+   * thread), and goes on in a new one with room for as much: not for as much as ever, or one large request would make every batch
+   * after it cost what it did.
    */
   take(): Buffer<ArrayBuffer> {
     const taken = this.bytes;
-    this.#out = new ByteWriter(this.#out.bytes.length);
+    this.#out = new ByteWriter(Math.max(this.#capacity, Math.ceil(taken.length * HEADROOM)));
     this.#requests = 0;
     return taken;
   }
 
-  /** Appends one commit and returns the bytes it takes. */
+  /** Appends one commit and returns the bytes it takes. Where it throws, nothing was appended. */
   append(writes: readonly RecordWrite[], now: bigint, limits: RecordLimits): number {
-    const out = this.#out;
-    const start = out.at;
-    this.#requestHead(writes.length, now, limits);
-    for (let i = 0; i < writes.length; i++) {
-      const { record, expect, timeout, mutations } = writes[i] as RecordWrite;
-      this.#writeHead(record, expect, timeout, mutations.length);
-      for (let j = 0; j < mutations.length; j++) this.#mutation(mutations[j] as Mutation);
+    const start = this.#out.at;
+    try {
+      this.#requestHead(writes.length, now, limits);
+      for (let i = 0; i < writes.length; i++) {
+        const { record, expect, timeout, mutations } = writes[i] as RecordWrite;
+        this.#writeHead(record, expect, timeout, mutations.length);
+        for (let j = 0; j < mutations.length; j++) this.#mutation(mutations[j] as Mutation);
+      }
+      return this.#finish(start);
+    } catch (error) {
+      // Half a request would take those beside it in the batch with it.
+      this.#out.at = start;
+      throw error;
     }
-    return this.#finish(start);
   }
 
   /**

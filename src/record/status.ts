@@ -30,3 +30,12 @@ export interface Refusal {
   readonly limit: number;
   readonly actual: number;
 }
+
+/** Of a request that breaks the grammar. */
+export const MALFORMED: Refusal = Object.freeze({
+  status: Status.malformed,
+  write: 0,
+  mutation: NO_MUTATION,
+  limit: 0,
+  actual: 0,
+});

@@ -19,6 +19,16 @@ beforeEach(async () => {
 });
 
 describe('rollback', () => {
+  test.each([[undefined], [null], [{}], [{ live: true, epoch: 0 }]])(
+    'refuses what is no mark: %j',
+    (mark) => {
+      tx.add('ip', 'n', 1);
+      const forged = mark && { ...mark, owner: tx };
+      expect(() => tx.rollback(forged as never)).toThrow(expect.objectContaining({ code: 'unsupported' }));
+      expect(tx.list('ip')).toEqual([['n', '1']]);
+    },
+  );
+
   test('undoes mutations of every collection, in the view and in what the flush sends', async () => {
     await tx.bind('user', 'u');
     tx.add('ip', 'n', 1);

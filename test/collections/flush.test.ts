@@ -272,6 +272,51 @@ describe('a flush that fails', () => {
     expect((await tx.processLogging()).ip?.values.get('n')).toBe(applied ? '11' : '10');
   });
 
+  test('shows what may have been stored as it would be: in a record that had timed out, and with its timeout', async () => {
+    const backend = new FaultBackend();
+    const collections = over(backend, { timeouts: { ip: 10 } });
+    const first = collections.begin();
+    await first.bind('ip', 'k');
+    first.set('ip', 'old', 1);
+    await first.processLogging();
+
+    const tx = collections.begin();
+    await tx.bind('ip', 'k');
+    tx.set('ip', 'TIMEOUT', 99);
+    backend.faults.push({ at: 'commit', error: LOST, applied: true });
+    await expect(tx.processLogging()).rejects.toBe(LOST);
+    expect(tx.get('ip', 'TIMEOUT')).toBe('99');
+
+    const late = collections.begin();
+    await late.bind('ip', 'k');
+    clock.advance(100);
+    late.set('ip', 'n', 'mine');
+    backend.faults.push({ at: 'commit', error: LOST, applied: true });
+    await expect(late.processLogging()).rejects.toBe(LOST);
+    expect(late.list('ip')).toEqual([['n', 'mine']]);
+  });
+
+  test('into a record that others removed meanwhile begins a new one, with a new timeout', async () => {
+    const backend = new FaultBackend();
+    const collections = over(backend);
+    const first = collections.begin();
+    await first.bind('ip', 'k');
+    first.set('ip', 'TIMEOUT', 1);
+    await first.processLogging();
+    const tx = collections.begin();
+    await tx.bind('ip', 'k');
+    const other = collections.begin();
+    await other.bind('ip', 'k');
+    other.removeRecord('ip');
+    await other.processLogging();
+    tx.add('ip', 'n', 1);
+    await tx.processLogging();
+    expect(tx.get('ip', 'TIMEOUT')).toBeUndefined();
+    clock.advance(2);
+    expect(tx.list('ip')).toEqual([['n', '1']]);
+    expect(await read(backend)).toBe('1');
+  });
+
   test('goes on with what came during a flush whose end is unknown, once', async () => {
     const backend = new FaultBackend();
     const tx = over(backend).begin();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RecordWrite } from '../../src/contract/backend.js';
 import type { ByteString } from '../../src/contract/bytes.js';
-import { checkCommit, checkLoad } from '../../src/contract/check.js';
+import { checkCleanup, checkCommit, checkLoad, checkScan } from '../../src/contract/check.js';
+import { WafStateError } from '../../src/contract/errors.js';
 import { DEFAULT_LIMITS, resolveLimits } from '../../src/contract/limits.js';
 import type { Mutation } from '../../src/contract/mutation.js';
 
@@ -90,7 +91,52 @@ describe('a mutation', () => {
   });
 });
 
+describe('what is no call at all', () => {
+  const call =
+    (check: (...given: never[]) => void, ...given: unknown[]) =>
+    () =>
+      check(...(given as never[]));
+  const nothing = Object.create(null);
+
+  it.each([
+    ['a commit without options', call(checkCommit, [])],
+    ['a commit without limits', call(checkCommit, [], { now: 1n })],
+    ['a commit of no list', call(checkCommit, undefined, OPTIONS)],
+    ['a commit of nothing', call(checkCommit, [null], OPTIONS)],
+    ['a write without mutations', call(checkCommit, [{ record: RECORD, expect: 'any' }], OPTIONS)],
+    ['a write without a record', call(checkCommit, [{ expect: 'any', mutations: [] }], OPTIONS)],
+    [
+      'a mutation that is none',
+      call(checkCommit, [{ record: RECORD, expect: 'any', mutations: [null] }], OPTIONS),
+    ],
+    ['a load of nothing', call(checkLoad, null, 1n, DEFAULT_LIMITS)],
+    ['a load without limits', call(checkLoad, RECORD, 1n)],
+    ['a load from no space', call(checkLoad, { ...RECORD, space: nothing }, 1n, DEFAULT_LIMITS)],
+    ['a cleanup without a budget', call(checkCleanup, 1n)],
+    ['a cleanup of no number', call(checkCleanup, 1n, { records: nothing, variables: Symbol() })],
+    ['a scan for nothing', call(checkScan, undefined)],
+    ['a scan without a limit', call(checkScan, { now: 1n, limit: Symbol() })],
+    ['a scan of no space', call(checkScan, { now: 1n, limit: 1, space: nothing })],
+  ])('is a typed error: %s', (_, attempt) => {
+    expect(attempt).toThrow(WafStateError);
+  });
+});
+
 describe('a commit', () => {
+  it('has at most 65,535 writes', () => {
+    const writes = Array.from({ length: 65_536 }, (_, i) => ({
+      record: { ...RECORD, key: `${i}` as ByteString },
+      expect: 'any' as const,
+      mutations: [],
+    }));
+    expect(() => checkCommit(writes, OPTIONS)).toThrow(
+      expect.objectContaining({
+        code: 'capacity_exceeded',
+        details: expect.objectContaining({ actual: 65_536 }),
+      }),
+    );
+  });
+
   it('has at most limits.mutations mutations, all its records together', () => {
     const options = { now: 0n, limits: resolveLimits({ mutations: 3 }) };
     const write = (key: string, count: number): RecordWrite => ({

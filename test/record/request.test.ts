@@ -41,6 +41,31 @@ describe('RequestWriter and readBatch', () => {
     expect(readBatch(requestBytes(writes, 1n, LIMITS))).toEqual([{ writes, now: 1n, limits: LIMITS }]);
   });
 
+  it('keep no memory of one large request', () => {
+    const large = { type: 'set', name: text('n'), value: text('v'.repeat(1_000_000)) } as const;
+    const small = [{ record: NAME, expect: 'any', mutations: [] }] as const;
+    const writer = new RequestWriter(64);
+    writer.append([{ record: NAME, expect: 'any', mutations: [large] }], 1n, LIMITS);
+    expect(writer.storage.length).toBeGreaterThan(1_000_000);
+    writer.clear();
+    expect(writer.storage.length).toBe(64);
+    writer.append([{ record: NAME, expect: 'any', mutations: [large] }], 1n, LIMITS);
+    writer.take();
+    writer.append(small, 1n, LIMITS);
+    writer.take();
+    expect(writer.storage.length).toBeLessThan(1000);
+  });
+
+  it('leave nothing of a request that cannot be written', () => {
+    const writer = new RequestWriter(64);
+    const small = [{ record: NAME, expect: 'any', timeout: undefined, mutations: [] }] as const;
+    writer.append(small, 1n, LIMITS);
+    const broken = { type: 'set', name: text('n'), value: undefined } as never;
+    expect(() => writer.append([{ record: NAME, expect: 'any', mutations: [broken] }], 2n, LIMITS)).toThrow();
+    writer.append(small, 3n, LIMITS);
+    expect(readBatch(writer.bytes).map((request) => request?.now)).toEqual([1n, 3n]);
+  });
+
   it('hand over what was written and begin anew', () => {
     const writer = new RequestWriter(64);
     writer.append([{ record: NAME, expect: 'absent', mutations: [] }], 1n, LIMITS);

@@ -151,7 +151,7 @@ export class TypeScriptWriter implements Writer {
     };
     executor.execute(source);
     const changes = this.#room.fit(executor, () => executor.execute(source));
-    if (changes.length === 0) return;
+    if (changes.length === 0 && !executor.gaveRevisions) return;
     for (const { key, record } of changes) {
       if (record === undefined) data.removeSync(key);
       else data.putSync(key, record);

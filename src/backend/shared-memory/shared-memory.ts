@@ -142,9 +142,12 @@ class SharedMemory implements SharedMemoryBackend {
     if (late !== undefined) throw late;
     if (writes.length === 0) return [];
     const at = this.#table.commit(writes, options.now, options.limits);
-    const refusal = this.#refusalAt(at);
-    if (refusal !== undefined) throw refusalError(refusal, writes);
-    return resultsAt(this.#table.slab, at, writes);
+    const { slab } = this.#table;
+    const refusal = refusalAt(slab, at);
+    const outcome = refusal === undefined ? resultsAt(slab, at, writes) : this.#errorOf(refusal, writes);
+    this.#tellOfEvictions();
+    if (outcome instanceof WafStateError) throw outcome;
+    return outcome;
   }
 
   countSync(count: CounterWrite, options: CommitOptions): Counted | undefined {
@@ -153,21 +156,28 @@ class SharedMemory implements SharedMemoryBackend {
     const late = overdue(options);
     if (late !== undefined) throw late;
     const at = this.#table.count(count, options.now, options.limits);
-    const refusal = this.#refusalAt(at);
-    if (refusal !== undefined) {
-      throw refusalError(refusal, [{ record: count.record, expect: 'any', mutations: [] }]);
-    }
-    return countedAt(this.#table.slab, at);
+    const { slab } = this.#table;
+    const refusal = refusalAt(slab, at);
+    const outcome =
+      refusal === undefined
+        ? countedAt(slab, at)
+        : this.#errorOf(refusal, [{ record: count.record, expect: 'any', mutations: [] }]);
+    this.#tellOfEvictions();
+    if (outcome instanceof WafStateError) throw outcome;
+    return outcome;
   }
 
-  /** Of the answer to a commit. Tells of evictions, and throws where the table is full. */
-  #refusalAt(at: number): Refusal | undefined {
+  #errorOf(refusal: Refusal, writes: readonly RecordWrite[]): WafStateError {
+    return refusal.status === Status.tableFull
+      ? fullTable(refusal, this.#table.boundMet())
+      : refusalError(refusal, writes);
+  }
+
+  /** Last of all, when the answer has been read: who listens may use this table, and that takes the place of the answer. */
+  #tellOfEvictions(): void {
     if (this.#table.evicted && evictionsAreWatched()) {
       publishEvictions(this.#options.name, this.#table.evictions());
     }
-    const refusal = refusalAt(this.#table.slab, at);
-    if (refusal?.status === Status.tableFull) throw fullTable(refusal, this.#table.boundMet());
-    return refusal;
   }
 
   async cleanup(now: bigint, budget: CleanupBudget): Promise<CleanupResult> {

@@ -4,13 +4,11 @@ import { Corruption } from '../corruption.js';
 import type { Applied, RecordCodec, StoredRecord } from '../record.js';
 import { corruptRecord } from '../refusal.js';
 import { RequestReader } from '../request-reader.js';
-import { NO_MUTATION, type Refusal, Status } from '../status.js';
+import { MALFORMED } from '../status.js';
 import { Applier } from './applier.js';
 import { RecordWriter } from './record-writer.js';
 import { ReplyWriter } from './reply-writer.js';
 import { RecordScan } from './scan.js';
-
-const MALFORMED: Refusal = { status: Status.malformed, write: 0, mutation: NO_MUTATION, limit: 0, actual: 0 };
 
 /** Records in TypeScript: the same bytes as native/core, at the speed that JavaScript has. */
 class TypeScriptCodec implements RecordCodec {

@@ -35,6 +35,18 @@ export function revisions(suite: Suite): void {
       }
     });
 
+    if (suite.has('server_side_rebase'))
+      suite.rule('are not used again after the record came and went in one go', async (s) => {
+        let last = 0;
+        for (let i = 0; i < 10; i++) {
+          const [made] = await Promise.all([s.write('k', [set('x', '1')]), s.write('k', [removeRecord()])]);
+          assert.ok(made.revision > last, `${made.revision} after ${last}`);
+          last = (await s.write('k', [set('x', '1')])).revision;
+          assert.ok(last > made.revision, `${last} after ${made.revision}`);
+          await s.write('k', [removeRecord()]);
+        }
+      });
+
     suite.rule('are not used again after the record was timed out and made anew', async (s) => {
       const first = await s.write('k', [set('x', '1')], { timeout: SECOND });
       s.wait(1);

@@ -4,6 +4,7 @@ import type { CommitResult, RecordWrite } from '../../../src/contract/backend.js
 import type { ByteString } from '../../../src/contract/bytes.js';
 import { WafStateError } from '../../../src/contract/errors.js';
 import { DEFAULT_LIMITS } from '../../../src/contract/limits.js';
+import type { Mutation } from '../../../src/contract/mutation.js';
 import { ManualWriter } from './manual-writer.js';
 
 const NOW = 1_000_000_000_000n;
@@ -57,6 +58,37 @@ function countIn(results: readonly CommitResult[]): string | undefined {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('group commit', () => {
+  it('takes nothing from the neighbours of a commit that cannot be written down', async () => {
+    const { writer, commits } = setUp();
+    // Text when its bytes are counted, none when they are written.
+    const names = ['n'];
+    const torn = {
+      type: 'set',
+      value: 'v',
+      get name() {
+        return names.shift();
+      },
+    } as unknown as Mutation;
+    const [first] = write();
+    const before = add(commits);
+    expect(() =>
+      commits.commit(
+        [{ ...(first as RecordWrite), mutations: [...(first as RecordWrite).mutations, torn] }],
+        {
+          now: NOW,
+          limits: DEFAULT_LIMITS,
+        },
+      ),
+    ).toThrow(TypeError);
+    const after = add(commits);
+    await turn();
+    expect(writer.size).toBe(2);
+    writer.apply();
+    expect([countIn(await before), countIn(await after)]).toEqual(['1', '2']);
+    await commits.drain();
+    expect(commits.requests).toBe(0);
+  });
+
   it('sends what came meanwhile before it settles what came back', async () => {
     const { writer, commits } = setUp();
     const first = add(commits);

@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it } from 'vitest';
 import {
   type ByteString,
+  Collections,
   DEFAULT_LIMITS,
   type EvictionMessage,
   nativeStatus,
@@ -52,6 +53,38 @@ describe.runIf(loaded)('a shared table', () => {
       openSharedMemory({ name: 'bounds', maxBytes: 2 ** 20, onFull: 'refuse' }),
     ).rejects.toMatchObject({ code: 'invalid_option', message: expect.stringContaining('onFull evict') });
     await second.close();
+  });
+
+  it('answers right where the listener of evictions uses the table itself', async () => {
+    const backend = await openSharedMemory({ name: 'reentrant', maxBytes: 2 ** 20, maxRecords: 4 });
+    const collections = new Collections({ backend });
+    let heard = 0;
+    const listen = (): void => {
+      heard++;
+      const tx = collections.begin();
+      tx.bindSync('global', 'evictions');
+      tx.set('global', 'text', 'x'.repeat(20_000));
+      void tx.processLogging();
+    };
+    subscribe('wafstate:evict', listen);
+    try {
+      for (let i = 0; i < 200; i++) {
+        expect(await collections.increment('ip', `counted ${i}`, 'n', { by: i + 1 })).toMatchObject({
+          value: BigInt(i + 1),
+          failure: undefined,
+        });
+        const tx = collections.begin();
+        tx.bindSync('ip', `flushed ${i}`);
+        tx.set('ip', 'key', `flushed ${i}`);
+        const { ip } = await tx.processLogging();
+        expect(ip?.values.get('key')).toBe(`flushed ${i}`);
+        expect(tx.get('ip', 'key')).toBe(`flushed ${i}`);
+      }
+    } finally {
+      unsubscribe('wafstate:evict', listen);
+    }
+    expect(heard).toBeGreaterThan(300);
+    await backend.close();
   });
 
   it('evicts, counts it and reports it without a key', async () => {
