@@ -21,7 +21,7 @@ export interface GroupCommitOptions {
   /** Bounds of what waits or is in flight. */
   readonly queueRequests: number;
   readonly queueBytes: number;
-  /** The fewest commits that are worth a transaction of their own where more are at hand. */
+  /** The fewest commits that are worth a transaction of their own where more are at hand; may be infinite. */
   readonly sliceRequests: number;
   /** Executes one batch; never rejects. Not called again before it has settled. */
   readonly execute: (batch: Uint8Array<ArrayBuffer>) => Promise<BatchOutcome>;
@@ -44,8 +44,8 @@ interface Batch {
  * meanwhile makes the next. So one fsync serves as many commits as came during the one before it.
  *
  * The writer is not kept waiting for this thread: what arrived meanwhile leaves before the batch that came back is settled.
- * Where nothing did, because every caller waits for an answer before it asks again, half of the batch is settled first. What
- * its callers ask for next leaves while the other half is settled, and from then on both threads are at work.
+ * Where nothing did, because every caller waits for an answer before it asks again, half of the batch is settled first if that is
+ * worth a transaction. What its callers ask for next leaves while the other half is settled, and from then on both threads are at work.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
