@@ -7,6 +7,15 @@ export interface LogEntry {
   readonly time: bigint;
 }
 
+/** What rules can see of a request that was logged. */
+export interface LoggedRequest extends LogEntry {
+  readonly method: string;
+  readonly uri: string;
+  readonly httpVersion: string;
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
 /** A longer line is malformed; it is skipped in bounded memory. */
 export const MAX_LINE_BYTES = 64 * 1024;
 
@@ -34,6 +43,39 @@ export function parseLine(line: string): LogEntry | undefined {
   const milliseconds = sign === '-' ? local + offset : local - offset;
   const time = BigInt(milliseconds) * 1_000_000n;
   return time > INT64_MIN && time < INT64_MAX ? { address: address as string, time } : undefined;
+}
+
+// "request" status bytes, and in the combined format "referer" "agent"; within quotes a backslash escapes.
+const REQUEST =
+  /\] "([A-Z]{1,32}) ([^ "\\]*(?:\\.[^ "\\]*)*) HTTP\/(\d\.\d)" (\d{3}) (?:\d+|-)(?: "([^"\\]*(?:\\.[^"\\]*)*)" "([^"\\]*(?:\\.[^"\\]*)*)")?/;
+
+/** The request of one line; undefined where the line or its request is malformed. A log tells no headers but these two. */
+export function parseRequest(line: string): LoggedRequest | undefined {
+  const entry = parseLine(line);
+  const match = entry && REQUEST.exec(line);
+  if (entry === undefined || match === null || match === undefined) return undefined;
+  const [, method = '', uri = '', httpVersion = '', status, referer = '-', agent = '-'] = match;
+  const headers = [
+    ['User-Agent', agent],
+    ['Referer', referer],
+  ] as const;
+  return {
+    ...entry,
+    method,
+    uri: withoutEscapes(uri),
+    httpVersion,
+    status: Number(status),
+    headers: headers
+      .filter(([, value]) => value !== '-')
+      .map(([name, value]) => [name, withoutEscapes(value)]),
+  };
+}
+
+/** As nginx and Apache escape: `\xHH`, `\"`, `\\`. */
+function withoutEscapes(text: string): string {
+  return text.replace(/\\(?:x([0-9A-Fa-f]{2})|(.))/g, (_, hex: string | undefined, character: string) =>
+    hex === undefined ? character : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
 }
 
 /**

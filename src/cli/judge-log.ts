@@ -1,6 +1,7 @@
 import type { Backend } from '../contract/backend.js';
 import { clientKey } from '../guard/client-key.js';
 import type { LogEntry } from './access-log.js';
+import { Interruptible } from './interruptible.js';
 import { Judge, type LimitRule, type Verdict } from './judge.js';
 import { refuseOlderLog, saveLogClock } from './log-clock.js';
 import type { ReplayReport } from './replay-report.js';
@@ -70,47 +71,6 @@ export async function judgeLog(
   }
   const { interrupted } = interruptible;
   return { lines, malformed, talkers, clock, interrupted, ...verdicts.summary() };
-}
-
-/** The source until SIGINT comes, also where it waits for a line that may never come. */
-class Interruptible<T> implements AsyncIterable<T> {
-  readonly #source: AsyncIterable<T>;
-  #interrupted = false;
-  #stopWaiting: (() => void) | undefined;
-  readonly #interrupt = (): void => {
-    this.#interrupted = true;
-    this.#stopWaiting?.();
-  };
-
-  constructor(source: AsyncIterable<T>) {
-    this.#source = source;
-    process.once('SIGINT', this.#interrupt);
-  }
-
-  get interrupted(): boolean {
-    return this.#interrupted;
-  }
-
-  end(): void {
-    process.removeListener('SIGINT', this.#interrupt);
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
-    const iterator = this.#source[Symbol.asyncIterator]();
-    try {
-      while (!this.#interrupted) {
-        const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
-          this.#stopWaiting = () => resolve(undefined);
-          iterator.next().then(resolve, reject);
-        });
-        if (next === undefined || next.done === true) return;
-        yield next.value;
-      }
-    } finally {
-      // An iterator that waits would answer only after that.
-      if (!this.#interrupted) await iterator.return?.();
-    }
-  }
 }
 
 /** Collects verdicts as they come, and holds the reader back while too many are awaited. */

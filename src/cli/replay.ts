@@ -4,12 +4,15 @@ import { openMemory } from '../backend/memory/memory.js';
 import { openSharedMemory } from '../backend/shared-memory/shared-memory.js';
 import type { Backend } from '../contract/backend.js';
 import { nativeStatus } from '../record/addon.js';
-import { type LogEntry, parseLine, readLines } from './access-log.js';
+import { loadRules, type RuleSet } from '../seclang/index.js';
+import { type LogEntry, type LoggedRequest, parseLine, parseRequest, readLines } from './access-log.js';
 import { type Arguments, type CommandSpec, EXIT, UsageError } from './arguments.js';
 import type { LimitRule } from './judge.js';
+import { judgeByRules } from './judge-by-rules.js';
 import { judgeLog } from './judge-log.js';
 import { forget, loadLogClock, refuseLiveState } from './log-clock.js';
 import { type ReplayReport, reportReplay } from './replay-report.js';
+import { reportRules } from './rules-report.js';
 import { sampleTraffic } from './sample-traffic.js';
 import { printable } from './terminal.js';
 
@@ -23,6 +26,11 @@ export const REPLAY: CommandSpec = {
       type: 'path',
       placeholder: 'FILE',
       help: 'access log in common or combined format, plain or gzip; - reads standard input; without it, sample traffic',
+    },
+    rules: {
+      type: 'text',
+      placeholder: 'FILE',
+      help: 'SecLang rules to judge by, instead of --limit, --window and --block',
     },
     engine: {
       type: 'choice',
@@ -83,7 +91,11 @@ engine the clock and all counters stay in the directory, so the next run goes on
 a log that begins over 10 minutes before it is refused (--again starts fresh). A directory belongs to
 replay or to live traffic, not to both.
 
+With --rules each line is a request through all five phases, and the report tells which rules matched and whom
+they refused. A log tells the address, the request line, the status, User-Agent and Referer, nothing else.
+
   wafstate replay --log /var/log/nginx/access.log
+  wafstate replay --log access.log --rules login.conf --engine memory
   zcat access.log.*.gz | wafstate replay --log - --limit 100 --window 60
   wafstate get --path ./wafstate-replay ip 203.0.113.9`,
 };
@@ -98,25 +110,94 @@ export async function replay(args: Arguments): Promise<number> {
   if (args.given('path') && engine !== 'lmdb')
     throw new UsageError('--path is for the lmdb engine: the others keep nothing on disk');
   const log = args.text('log');
+  const file = args.text('rules');
+  for (const name of ['limit', 'window', 'block']) {
+    if (file === undefined || !args.given(name)) continue;
+    throw new UsageError(`--${name} means nothing beside --rules`);
+  }
+  const rules = file === undefined ? undefined : loadRules(file);
   // Begun before anything else is: a log that is not there must not cost the state of earlier runs.
   const lines = log === undefined ? undefined : await begun(readLines(log));
   const backend = await open(engine, args.text('path') as string);
-  let report: ReplayReport;
+  let judged: Judged;
   try {
-    report = await run(backend, engine, args, lines);
+    judged =
+      rules === undefined
+        ? await run(backend, engine, args, lines)
+        : await runRules(backend, rules, args, lines);
   } finally {
     await backend.close();
   }
-  reportReplay(report, args.flag('json'));
-  const isLog = report.lines === 0 || report.malformed < report.lines;
+  judged.report();
+  const isLog = judged.lines === 0 || judged.malformed < judged.lines;
   if (!isLog) {
     process.stderr.write(
-      `wafstate: no line of ${printable(report.source)} is in the common or combined log format, as 203.0.113.9 - - [31/Jan/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 12\n`,
+      `wafstate: no line of ${printable(sourceOf(args))} is in the common or combined log format, as 203.0.113.9 - - [31/Jan/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 12\n`,
     );
   }
   // As the signal ends any other program. Nothing less does where a read of a pipe is under way.
-  if (report.interrupted) process.kill(process.pid, 'SIGINT');
+  if (judged.interrupted) process.kill(process.pid, 'SIGINT');
   return isLog ? EXIT.success : EXIT.finding;
+}
+
+/** What was found, to be told once the engine is closed. */
+interface Judged {
+  readonly lines: number;
+  readonly malformed: number;
+  readonly interrupted: boolean;
+  report(): void;
+}
+
+async function runRules(
+  backend: Backend,
+  rules: RuleSet,
+  args: Arguments,
+  lines: AsyncIterable<string | undefined> | undefined,
+): Promise<Judged> {
+  const { saved, started } = await prepare(backend, args);
+  const tally = await judgeByRules(backend, requests(args, saved, lines), {
+    rules,
+    saved,
+    ipv6Prefix: args.integer('ipv6-prefix') as number,
+  });
+  const engine = args.text('engine') as string;
+  const native = engine !== 'memory' && nativeStatus().loaded;
+  const seconds = (performance.now() - started) / 1000;
+  return {
+    ...tally,
+    report: () => reportRules({ ...tally, engine, native, seconds }, args.flag('json')),
+  };
+}
+
+async function* requests(
+  args: Arguments,
+  saved: bigint | undefined,
+  lines: AsyncIterable<string | undefined> | undefined,
+): AsyncGenerator<LoggedRequest | undefined> {
+  if (lines === undefined) {
+    for await (const entry of entries(args, saved, undefined)) {
+      yield entry && { ...entry, method: 'GET', uri: '/', httpVersion: '1.1', status: 200, headers: [] };
+    }
+    return;
+  }
+  for await (const line of lines) yield line === undefined ? undefined : parseRequest(line);
+}
+
+/** As the report names it. */
+function sourceOf(args: Arguments): string {
+  const log = args.text('log');
+  if (log === undefined) return `sample traffic (seed ${args.integer('seed')})`;
+  return log === '-' ? 'standard input' : basename(log);
+}
+
+/** The log clock of earlier runs, and when this one began. */
+async function prepare(
+  backend: Backend,
+  args: Arguments,
+): Promise<{ saved: bigint | undefined; started: number }> {
+  await refuseLiveState(backend);
+  if (args.flag('again')) await forget(backend);
+  return { saved: await loadLogClock(backend), started: performance.now() };
 }
 
 /** The same lines, the first of which was read. */
@@ -141,13 +222,8 @@ async function run(
   engine: string,
   args: Arguments,
   lines: AsyncIterable<string | undefined> | undefined,
-): Promise<ReplayReport> {
-  await refuseLiveState(backend);
-  if (args.flag('again')) await forget(backend);
-  const saved = await loadLogClock(backend);
-
-  const log = args.text('log');
-  const started = performance.now();
+): Promise<Judged> {
+  const { saved, started } = await prepare(backend, args);
   const rule: LimitRule = {
     limit: args.integer('limit') as number,
     window: args.integer('window') as number,
@@ -158,14 +234,9 @@ async function run(
     saved,
     ipv6Prefix: args.integer('ipv6-prefix') as number,
   });
-  return {
+  const report: ReplayReport = {
     ...tally,
-    source:
-      log === undefined
-        ? `sample traffic (seed ${args.integer('seed')})`
-        : log === '-'
-          ? 'standard input'
-          : basename(log),
+    source: sourceOf(args),
     rule,
     engine,
     path: engine === 'lmdb' ? args.text('path') : undefined,
@@ -173,6 +244,7 @@ async function run(
     continued: saved !== undefined,
     seconds: (performance.now() - started) / 1000,
   };
+  return { ...report, report: () => reportReplay(report, args.flag('json')) };
 }
 
 async function* entries(

@@ -124,5 +124,6 @@ function headOf(response: ServerResponse, args: Arguments): ResponseFacts {
   for (const [name, value] of headers.values()) {
     for (const each of Array.isArray(value) ? value : [value]) pairs.push([name, String(each)]);
   }
-  return { status: Number(status), headers: pairs };
+  // As writeHead takes it.
+  return { status: Number(status) | 0, headers: pairs };
 }

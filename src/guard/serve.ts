@@ -67,6 +67,8 @@ export function serve(
   else if (!hasForm(request)) judgeBody(undefined);
   else {
     readForm(request, { limit: settings.bodyLimit, milliseconds: settings.bodyTimeout }, (body) => {
+      // The client went as the last of it came: the visit has ended.
+      if (headed) return;
       if (body.type === 'whole') judgeBody(body.bytes);
       else if (body.type !== 'aborted') answer(refusalOf(body.type, visit));
     });
