@@ -31,7 +31,10 @@ const NO_STORES = 60_000;
  * Rejects with `invalid_option` before anything is started, where the message names the entry, the field and the way out, and with what opening
  * an engine rejects with; then what was started is stopped again.
  */
-export async function loadStores(source: unknown, options: StoresOptions = {}): Promise<StoreRegistry> {
+export async function loadStores(
+  source: string | object,
+  options: StoresOptions = {},
+): Promise<StoreRegistry> {
   const registry = new StoreRegistry(options);
   try {
     await registry.reconfigure(source);
@@ -106,7 +109,7 @@ export class StoreRegistry {
    * Rejects with `invalid_option` before anything is changed, also where a store that runs would get another place for its data: another
    * kind, database, namespace or path. Stop it first.
    */
-  reconfigure(source: unknown): Promise<void> {
+  reconfigure(source: string | object): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#closed) throw new WafStateError('closed', 'the stores are closed; load them again');
       const entries = resolveEntries(source);
@@ -115,11 +118,15 @@ export class StoreRegistry {
     });
   }
 
-  /** Stops all stores. A second close is the first. */
+  /** Stops all stores, also where one of them cannot be stopped: then it rejects with the first such failure. */
   close(): Promise<void> {
     return this.#inTurn(async () => {
       this.#closed = true;
-      for (const service of this.#stores.values()) await this.#stop(service);
+      const failures: unknown[] = [];
+      for (const service of this.#stores.values()) {
+        await this.#stop(service).catch((error: unknown) => failures.push(error));
+      }
+      if (failures.length > 0) throw failures[0];
     });
   }
 
@@ -236,7 +243,13 @@ export class StoreRegistry {
       await this.#startAll(services, engine);
     } catch (error) {
       Object.assign(engine, before);
-      await this.#startAll(services, engine);
+      await this.#startAll(services, engine).catch((again: unknown) => {
+        throw new WafStateError(
+          'unavailable',
+          `entry '${id}' can be opened neither anew nor as it was, and its stores have stopped; see both causes, then start them`,
+          { cause: new AggregateError([error, again]) },
+        );
+      });
       throw error;
     } finally {
       for (const service of services) service.resume();

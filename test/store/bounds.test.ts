@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { openMemory } from 'wafstate';
+import type { openMemory, WafStateError } from 'wafstate';
 import { loadStores, type Store, type StoreEvent, type StoreRegistry } from 'wafstate/store';
 import { ManualClock } from '../collections/manual-clock.js';
 import { ENGINES } from './engines.js';
@@ -295,6 +295,29 @@ describe('a store in memory', () => {
     clock.advance(0.07);
     await Promise.all(readers);
     expect(await store.list()).toMatchObject({ items: [], hasMore: false });
+  });
+
+  test('serves many at once and is of use afterwards', async () => {
+    const store = await memory({ max_size: 50 });
+    const codes = new Set<string>();
+    const worker = async (worker: number) => {
+      for (let turn = 0; turn < 100; turn++) {
+        const key = `k${(worker * 31 + turn * 7) % 80}`;
+        try {
+          await store.set(key, turn, { ttl: 60 });
+          await store.get(key);
+          await store.has(key);
+          if (turn % 2 === 0) await store.delete(key);
+          await store.entry(key);
+        } catch (error) {
+          codes.add((error as WafStateError).code);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: 30 }, (_, index) => worker(index)));
+    expect([...codes].sort()).toEqual(['not_found', 'store_full']);
+    expect((await store.list()).items.length).toBeLessThanOrEqual(50);
+    await store.set((await store.list()).items[0]?.key ?? 'k', 'still');
   });
 
   test('tells what it is', async () => {

@@ -5,7 +5,7 @@ import { checkStores } from '../../src/store/config/entries.js';
 
 function refusal(source: unknown): string {
   try {
-    checkStores(source);
+    checkStores(source as string);
   } catch (error) {
     if (error instanceof WafStateError && error.kind === 'invalid') return error.message;
     throw error;

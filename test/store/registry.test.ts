@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -219,6 +219,22 @@ describe('reconfiguring', () => {
     expect(await store.get('k')).toBe(1);
     await others.close();
     await registry.reconfigure({ entries: lmdb({ engine: { map_size: 2 ** 24 } }) });
+    expect(await store.get('k')).toBe(1);
+  });
+
+  test('stops the stores of an engine that can be opened neither way, and says so', async () => {
+    const registry = await load(...lmdb());
+    const store = await registry.open('kept');
+    await store.set('k', 1);
+    const path = join(directory, 'state');
+    // Away while it is open: neither configuration finds a parent for it.
+    renameSync(directory, `${directory}-away`);
+    const waiting = registry.reconfigure({ entries: lmdb({ engine: { map_size: 2 ** 24 } }) });
+    await expect(waiting).rejects.toMatchObject({ code: 'unavailable', retryable: true });
+    await expect(store.get('k')).rejects.toMatchObject({ code: 'closed' });
+    renameSync(`${directory}-away`, directory);
+    expect(existsSync(path)).toBe(true);
+    await registry.start('kept');
     expect(await store.get('k')).toBe(1);
   });
 

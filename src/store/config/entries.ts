@@ -102,7 +102,7 @@ export function resolveEntries(given: unknown): ReadonlyMap<string, ResolvedEntr
 }
 
 /** The entries of a configuration as they would be used, in order. Starts nothing. Throws `invalid_option`. */
-export function checkStores(source: unknown): DescribedEntry[] {
+export function checkStores(source: string | object): DescribedEntry[] {
   return [...resolveEntries(source).values()].map((entry) => ({
     id: entry.id,
     kind: entry.kind.kind,
