@@ -7,12 +7,14 @@ import { nativeStatus } from 'wafstate';
 import { Random } from './random.js';
 import { KillRounds } from './torture/kill-rounds.js';
 import { cut, record } from './torture/power-cut.js';
+import { stops } from './torture/stops.js';
 import { writerDeaths } from './torture/writer-deaths.js';
 
 const HELP = `npm run torture -- [--rounds N] [--native | --typescript] [--durability durable|relaxed]
                    [--seed N] [--directory DIR] [--json]
 npm run torture -- --power-cuts SHARE [--milliseconds N] [and the same options]
 npm run torture -- --writer-deaths N [and the same options]; natively only
+npm run torture -- --stops N [and the same options]
 
 Two processes of two writing threads each commit to one LMDB environment. In each round one of them, in some rounds both, is
 killed by SIGKILL: at a random moment, or at a named step of the write path. Then the environment is opened again and every record is
@@ -28,7 +30,9 @@ held against the journal of what was sent and acknowledged.
   --power-cuts SHARE   instead of killing, records the writes and syncs of two threads and cuts the power after that share of them,
                    1 = all: what was not synced by then is dropped, kept, reordered and torn in copies, which are opened
   --writer-deaths N    instead, so many threads that write are terminated, exit, throw or run out of heap, while another thread
-                   and another process write
+                   and two other processes write
+  --stops N        instead, ends so many processes under load by SIGTERM, process.exit(), an error that nobody catches, in the main
+                   thread or another, or by close() at SIGTERM
   --milliseconds N how long they write for that (default 300)
 
 Ends with status 1 where anything was lost, torn or hanging, and names it.
@@ -44,6 +48,7 @@ const { values } = parseArgs({
     directory: { type: 'string', default: tmpdir() },
     'power-cuts': { type: 'string' },
     'writer-deaths': { type: 'string' },
+    stops: { type: 'string' },
     milliseconds: { type: 'string', default: '300' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -113,6 +118,22 @@ async function powerCuts(implementation, durability, share, seed) {
   }
 }
 
+async function stopsOfProcesses(implementation, durability, count, seed) {
+  const directory = realpathSync(mkdtempSync(join(values.directory, 'wafstate-stops-')));
+  const open = { path: join(directory, 'state'), mapSize: 2 ** 28, implementation, durability };
+  const begin = performance.now();
+  try {
+    const onProgress = (totals) =>
+      progress(`${implementation} ${durability}: ${totals.stops} of ${count} processes stopped`);
+    const totals = await stops({ directory, open, random: new Random(seed), count, onProgress });
+    progress('');
+    const seconds = Math.round((performance.now() - begin) / 1000);
+    return { implementation, durability, ...totals, seconds };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
 async function deathsOfWriters(durability, deaths, seed) {
   const directory = realpathSync(mkdtempSync(join(values.directory, 'wafstate-deaths-')));
   const open = { path: join(directory, 'state'), mapSize: 2 ** 28, implementation: 'native', durability };
@@ -154,6 +175,9 @@ else {
     for (const durability of values.durability === undefined ? ['durable', 'relaxed'] : [values.durability]) {
       if (deaths !== undefined) {
         runs.push(await deathsOfWriters(durability, Number(deaths), seed));
+        if (!values.json) reportFigures(runs.at(-1));
+      } else if (values.stops !== undefined) {
+        runs.push(await stopsOfProcesses(implementation, durability, Number(values.stops), seed));
         if (!values.json) reportFigures(runs.at(-1));
       } else if (values['power-cuts'] === undefined) {
         runs.push(await killRounds(implementation, durability, Number(values.rounds), seed));

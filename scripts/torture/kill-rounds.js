@@ -1,10 +1,11 @@
 // Rounds of kill -9: two processes of two writing threads each, one of which is killed at a step of the write path or at a
 // random moment, in some rounds both at once; then the environment is opened again and held against the journals.
-import { mkdirSync, readdirSync, readFileSync, unlinkSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdb } from 'wafstate';
-import { compare, EMPTY_BASE, Journal, readAll, removeLanes } from './ledger.js';
+import { EMPTY_BASE } from './ledger.js';
 import { preloadLibrary } from './preload.js';
+import { reopen } from './reopen.js';
 import { inTime, WriterProcess } from './writer-process.js';
 
 const THREADS = 2;
@@ -131,19 +132,12 @@ export class KillRounds {
   }
 
   async #check(kind) {
-    const journal = new Journal();
-    const files = readdirSync(this.#journals).map((name) => join(this.#journals, name));
-    for (const file of files) journal.read(readFileSync(file, 'utf8'));
-    const backend = await openLmdb(this.#open);
-    const result = compare(await readAll(backend), journal, this.#base);
+    const result = await reopen(this.#open, this.#journals, this.#base);
     for (const fault of result.faults) this.#fault(`${kind}: ${fault}`);
-    await removeLanes(backend, [...journal.lanes.keys()]);
-    await backend.close();
-    for (const file of files) unlinkSync(file);
     this.#base = result.base;
-    this.totals.acknowledged += journal.acknowledged;
+    this.totals.acknowledged += result.acknowledged;
     this.totals.inDoubt += result.inDoubt;
-    this.totals.inDoubtApplied += result.inDoubtApplied;
+    this.totals.inDoubtApplied += result.inDoubtApplied.length;
   }
 
   #fault(text) {

@@ -103,14 +103,14 @@ export async function readAll(backend) {
 
 /**
  * Holds what was read against a journal. `base` has the count of each pair before the journal began, and the newest revision there was.
- * Returns what is wrong, line by line, and the base for the next journal. `floor: 'sent'` asks for less: acknowledged commits may be
- * missing, the rest must hold.
+ * Returns what is wrong, line by line, the lanes whose commit in doubt is applied, and the base for the next journal. `floor: 'sent'` asks
+ * for less: acknowledged commits may be missing, the rest must hold.
  */
 export function compare({ records, unreadable }, journal, base, floor = 'acknowledged') {
   const faults = unreadable.map((message) => `unreadable record: ${message}`);
   const counts = [...base.counts];
   let inDoubt = 0;
-  let inDoubtApplied = 0;
+  const inDoubtApplied = [];
   let lost = 0;
   const text = (key, name) => records.get(key)?.variables.get(name)?.value;
   for (const [lane, { pairs, acknowledged, revisions }] of journal.lanes) {
@@ -136,7 +136,7 @@ export function compare({ records, unreadable }, journal, base, floor = 'acknowl
       }
     }
     if (pairs.length > acknowledged) inDoubt++;
-    if (sequence > acknowledged) inDoubtApplied++;
+    if (sequence > acknowledged) inDoubtApplied.push(lane);
     for (const pair of pairs.slice(0, sequence)) counts[pair]++;
   }
   for (const [pair, count] of counts.entries()) {

@@ -1,1 +1,1 @@
-export function preloadLibrary(name: 'step-killer' | 'write-recorder'): string | undefined;
+export function preloadLibrary(name: 'step-killer' | 'write-recorder' | 'disk-staller'): string | undefined;

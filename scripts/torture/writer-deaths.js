@@ -1,5 +1,5 @@
 // Threads that write natively and die, one after the other, under load: their JavaScript and their writer thread's is stopped wherever
-// it is. Another thread and another process write all the while.
+// it is. Another thread and two other processes write all the while.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,11 +20,16 @@ export async function writerDeaths({ directory, open, random, deaths, onProgress
   const totals = { deaths: 0, kinds: {}, acknowledged: 0, inDoubt: 0, inDoubtApplied: 0, faults: [] };
   const backend = await openLmdb(open);
   const setup = { open, journals, lanes: 8 };
-  const other = new WriterProcess({ ...setup, lanes: 4 }, {});
+  const others = ['other0', 'other1'].map((name) => ({
+    name,
+    writer: new WriterProcess({ ...setup, lanes: 4 }, {}),
+  }));
   try {
-    await other.says('ready');
-    other.send({ type: 'write', names: ['other'] });
-    await other.says('open');
+    for (const { name, writer } of others) {
+      await writer.says('ready');
+      writer.send({ type: 'write', names: [name] });
+      await writer.says('open');
+    }
     for (let index = 0; index < deaths; index++) {
       const kinds = await Promise.all(
         Array.from({ length: AT_ONCE }, (_, number) => die(setup, `d${index}n${number}`, random)),
@@ -38,13 +43,15 @@ export async function writerDeaths({ directory, open, random, deaths, onProgress
       onProgress(totals);
       if (totals.deaths >= deaths) break;
     }
-    other.send('pause');
-    if (!(await other.says('paused'))) totals.faults.push(`the other process ended with ${other.exit}`);
+    for (const { writer } of others) {
+      writer.send('pause');
+      if (!(await writer.says('paused'))) totals.faults.push(`another process ended with ${writer.exit}`);
+    }
     await check(backend, journals, totals);
   } catch (error) {
     totals.faults.push(error.message);
   }
-  other.kill();
+  for (const { writer } of others) writer.kill();
   await inTime(backend.close(), 'close() did not settle');
   return totals;
 }
@@ -81,6 +88,6 @@ async function check(backend, journals, totals) {
   totals.faults.push(...result.faults);
   totals.acknowledged = journal.acknowledged + mine.length;
   totals.inDoubt = result.inDoubt - mine.length;
-  totals.inDoubtApplied = result.inDoubtApplied - mine.length;
+  totals.inDoubtApplied = result.inDoubtApplied.length - mine.length;
   await removeLanes(backend, mine);
 }

@@ -5,20 +5,26 @@ import { fileURLToPath } from 'node:url';
 const WRITER = fileURLToPath(new URL('./writer.mjs', import.meta.url));
 /** A process that has not got so far by then hangs. */
 const PATIENCE_MILLISECONDS = 60_000;
+const MAX_ERROR_CHARACTERS = 2000;
 
 /** A process that runs writer.mjs. */
 export class WriterProcess {
   #child;
   #waiting = new Map();
   #seen = new Set();
+  /** The end of what it wrote to standard error. */
+  errors = '';
 
   constructor(setup, environment) {
     this.#child = fork(WRITER, [JSON.stringify(setup)], {
       env: { ...process.env, ...environment },
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    });
+    this.#child.stderr.on('data', (chunk) => {
+      this.errors = (this.errors + chunk).slice(-MAX_ERROR_CHARACTERS);
     });
     this.ended = new Promise((resolve) =>
-      this.#child.on('exit', (code, signal) => {
+      this.#child.on('close', (code, signal) => {
         this.exit = signal ?? code;
         resolve(this.exit);
       }),
@@ -48,8 +54,12 @@ export class WriterProcess {
     this.#child.send(message, () => undefined);
   }
 
+  signal(name) {
+    this.#child.kill(name);
+  }
+
   kill() {
-    this.#child.kill('SIGKILL');
+    this.signal('SIGKILL');
   }
 }
 

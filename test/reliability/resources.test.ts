@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, nativeStatus, openLmdb, openSharedMemory } from 'wafstate';
 import { IMPLEMENTATIONS } from '../backend/lmdb/implementations.js';
 import { add, counted, NOW, RECORD } from './engines.js';
-import { run, start } from './program.js';
+import { ROOT, run, start } from './program.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'wafstate-resources-'));
 const mounted: string[] = [];
@@ -199,6 +199,18 @@ describe.each(IMPLEMENTATIONS)('LMDB, %s', (implementation) => {
     await add(backend);
     expect(counted(backend.loadSync(RECORD, NOW, DEFAULT_LIMITS))).toBe(102);
     await backend.close();
+  });
+});
+
+describe('keys without end', () => {
+  it('leave memory bounded, and a client that comes again is not forgotten for them', () => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ['scripts/key-flood.mjs', '--keys', '100000', '--bytes', String(2 ** 22)],
+      { encoding: 'utf8', cwd: ROOT },
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/^memory: 100000 keys by 2 threads .*; bounded$/m);
   });
 });
 

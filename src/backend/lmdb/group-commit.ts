@@ -111,6 +111,12 @@ export class GroupCommit {
     this.#signalIdle();
   }
 
+  /** The writer that was lost has answered: commits are accepted again. Its answer comes next. */
+  resume(): void {
+    this.#abandoned = false;
+    this.#refusal = undefined;
+  }
+
   /** Resolves once everything accepted has settled, or the writer is lost. */
   async drain(): Promise<void> {
     if (this.#running && !this.#abandoned) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));

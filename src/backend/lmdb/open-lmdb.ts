@@ -4,7 +4,7 @@ import { WafStateError } from '../../contract/errors.js';
 import { HOW_TO_HAVE_THE_ADDON, loadAddon, nativeStatus } from '../../record/addon.js';
 import { isFromEarlierBoot } from './boot.js';
 import type { Environment } from './environment.js';
-import { ExitGuard } from './exit-guard.js';
+import { ExitGuard, TransactionGate } from './exit-guard.js';
 import { GroupCommit } from './group-commit.js';
 import { requireIntegrity } from './integrity-process.js';
 import { Lmdb, type LmdbBackend } from './lmdb-backend.js';
@@ -18,7 +18,6 @@ import { preflight } from './preflight.js';
 import { libraryOf, requireOneLibrary } from './process-holder.js';
 import { claim, isOpen } from './registry.js';
 import { TypeScriptEnvironment } from './typescript-environment.js';
-import { openByPackage } from './typescript-opening.js';
 import { WriterHost } from './writer-host.js';
 import type { WriterSetup } from './writer-task.js';
 
@@ -53,8 +52,6 @@ export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
     guard.release();
     unclaim();
   };
-  // A native thread that hangs comes free by itself.
-  const onLost = (): void => (implementation === 'typescript' ? guard.giveUp() : undefined);
   const setup: WriterSetup = {
     implementation,
     directory,
@@ -69,7 +66,7 @@ export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
     guards: guard.guards,
   };
   try {
-    return await open(setup, resolved, addon, { release, onLost });
+    return await open(setup, resolved, addon, guard, release);
   } catch (error) {
     release();
     throw error;
@@ -101,7 +98,8 @@ async function open(
   setup: WriterSetup,
   options: ResolvedLmdbOptions,
   addon: NativeEnvironmentAddon | undefined,
-  { release, onLost }: { readonly release: () => void; readonly onLost: () => void },
+  guard: ExitGuard,
+  release: () => void,
 ): Promise<LmdbBackend> {
   if (options.readOnly) {
     return new Lmdb({
@@ -119,8 +117,12 @@ async function open(
     worker: new URL('./writer.js', import.meta.url),
     fate: (sequence) => environment?.fate(sequence) ?? { type: 'unknown' },
     onLost: (error) => {
-      onLost();
+      guard.writerLost();
       commits.abandon(error);
+    },
+    onFound: () => {
+      guard.writerFound();
+      commits.resume();
     },
   });
   const commits = new GroupCommit({
@@ -149,7 +151,9 @@ async function openReading(
   if (addon !== undefined) {
     return new NativeEnvironment(addon, openNatively(addon, setup, readOnly), setup.writerNumber);
   }
-  const { data, gate } = await openByPackage(setup, false);
+  const transactions = TransactionGate.ofCaller();
+  const { openByPackage } = await transactions.load(() => import('./typescript-opening.js'));
+  const { data, gate } = await openByPackage(setup, false, (action) => transactions.require(action));
   return new TypeScriptEnvironment(data, gate, {
     ...setup,
     writerName: readOnly ? undefined : setup.writerName,

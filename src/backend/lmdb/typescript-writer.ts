@@ -4,13 +4,13 @@ import type { ByteString } from '../../contract/bytes.js';
 import { WafStateError } from '../../contract/errors.js';
 import { BatchExecutor, nextRevision } from '../../record/batch.js';
 import { NO_MUTATION, type Refusal, Status } from '../../record/status.js';
-import { TransactionGate } from './exit-guard.js';
+import type { TransactionGate } from './exit-guard.js';
 import { REVISION_KEY, WRITER_KEY_PREFIX } from './layout.js';
 import type { OnConflict, RestoreAnswer } from './native-addon.js';
 import { Restorer } from './restore.js';
 import { MapGrown, Room } from './room.js';
 import { readRevision } from './typescript-environment.js';
-import { type Guarded, type OpenedByPackage, openByPackage } from './typescript-opening.js';
+import { type OpenedByPackage, openByPackage } from './typescript-opening.js';
 import { sweepSlice } from './typescript-sweep.js';
 import { encodeWriterNote } from './writer-note.js';
 import type { SweepAnswer, Writer, WriterSetup } from './writer-task.js';
@@ -37,14 +37,9 @@ export class TypeScriptWriter implements Writer {
     this.#noteKey = (WRITER_KEY_PREFIX + setup.writerName) as ByteString;
   }
 
-  static async open(setup: WriterSetup): Promise<TypeScriptWriter> {
-    const transactions = new TransactionGate(setup.guards);
-    const guarded: Guarded = (action) => {
-      const done = transactions.run(() => ({ value: action() }));
-      if (done === undefined) throw new WafStateError('closed', 'openLmdb: the process is about to exit');
-      return done.value;
-    };
-    const writer = new TypeScriptWriter(await openByPackage(setup, true, guarded), transactions, setup);
+  static async open(setup: WriterSetup, transactions: TransactionGate): Promise<TypeScriptWriter> {
+    const opened = await openByPackage(setup, true, (action) => transactions.require(action));
+    const writer = new TypeScriptWriter(opened, transactions, setup);
     writer.#noteFirst();
     return writer;
   }

@@ -27,13 +27,15 @@ export interface WriterHostOptions {
   readonly worker: URL;
   /** What became of a batch whose thread died. */
   readonly fate: (sequence: number) => BatchFate;
-  /** Called once, when the writer is declared lost. */
+  /** Called when the writer is declared lost. */
   readonly onLost: (error: WafStateError) => void;
+  /** Called when one that was lost has answered after all: the disk or the process that held it up goes on. */
+  readonly onFound: () => void;
 }
 
 /**
  * The one thread of this backend that writes, and the watch over it. A thread that dies is replaced at once; one that is
- * silent is declared lost, since nothing can be done about a thread that hangs in a lock.
+ * silent is declared lost, since nothing can be done about a thread that hangs in a lock or a disk, until it answers by itself.
  */
 export class WriterHost {
   readonly #options: WriterHostOptions;
@@ -44,6 +46,8 @@ export class WriterHost {
   /** The first half of the timeout has gone by without an answer. */
   #suspected = false;
   #lost: WafStateError | undefined;
+  /** It was given up while it was lost: then it ends as soon as it is found. */
+  #givenUp = false;
   /** Who waits for an answer that a lost writer will never give. */
   readonly #waiting = new Set<(error: WafStateError) => void>();
 
@@ -104,9 +108,12 @@ export class WriterHost {
     await this.#answer({ type: 'sync' });
   }
 
-  /** Lets the thread close the environment, then ends it. A lost one is left to itself. */
+  /** Lets the thread close the environment, then ends it. A lost one does so when it is found. */
   async close(): Promise<void> {
-    if (this.#lost !== undefined) return;
+    if (this.#lost !== undefined) {
+      this.#givenUp = true;
+      return;
+    }
     try {
       await this.#answer({ type: 'close' });
     } finally {
@@ -117,6 +124,7 @@ export class WriterHost {
   /** REQUIRES: nothing is outstanding, unless the writer is lost: the pool would wait for it. */
   async #end(): Promise<void> {
     if (this.#lost === undefined) await this.#pool.close();
+    else this.#givenUp = true;
   }
 
   /** Rejects with `writer_lost` once the writer is. */
@@ -144,8 +152,12 @@ export class WriterHost {
     });
   }
 
-  #run(task: WriterTask, transferList: ArrayBuffer[]): Promise<WriterAnswer> {
-    return this.#pool.run(task, { transferList }) as Promise<WriterAnswer>;
+  async #run(task: WriterTask, transferList: ArrayBuffer[]): Promise<WriterAnswer> {
+    try {
+      return (await this.#pool.run(task, { transferList })) as WriterAnswer;
+    } finally {
+      if (this.#lost !== undefined) this.#find();
+    }
   }
 
   async #watched<T>(work: () => Promise<T>): Promise<T> {
@@ -188,11 +200,19 @@ export class WriterHost {
   #declareLost(): void {
     this.#lost = new WafStateError(
       'writer_lost',
-      `the LMDB writer gave no sign for ${this.#options.timeout / 1000} s (writerTimeout); restart this process, and any other that writes to the environment and hangs; reads go on`,
+      `the LMDB writer gave no sign for ${this.#options.timeout / 1000} s (writerTimeout), so a disk stalls or another process holds the environment; writes go on once that ends, else restart this process, and any other that writes to the environment and hangs; reads go on`,
       { details: { option: 'writerTimeout', limit: this.#options.timeout } },
     );
     this.#options.onLost(this.#lost);
     for (const reject of this.#waiting) reject(this.#lost);
+    this.#waiting.clear();
+  }
+
+  #find(): void {
+    this.#lost = undefined;
+    this.#options.onFound();
+    // Whoever gave it up has been told that the writer is lost, and hears no more of it.
+    if (this.#givenUp) this.close().catch(() => undefined);
   }
 
   async #fate(sequence: number): Promise<BatchOutcome> {

@@ -6,6 +6,7 @@ const DIE = 2;
 const OUT_OF_MEMORY = 3;
 const THROW = 4;
 const HANG = 5;
+const SLOW = 6;
 
 export default async function run(task) {
   if (task.type !== 'batch') return null;
@@ -26,6 +27,9 @@ export default async function run(task) {
       return new Promise(() => undefined);
     case HANG:
       return new Promise(() => undefined);
+    case SLOW:
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      return Uint8Array.of(ECHO);
   }
   return null;
 }

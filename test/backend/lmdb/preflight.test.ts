@@ -23,6 +23,7 @@ import {
   openLmdb,
   WafStateError,
 } from 'wafstate';
+import { run } from '../../reliability/program.js';
 import { scratchDirectory } from './directory.js';
 import { IMPLEMENTATIONS } from './implementations.js';
 
@@ -129,6 +130,24 @@ describe.each(IMPLEMENTATIONS)('a path that %s LMDB must not see', (implementati
     writeFileSync(join(path, 'data.mdb'), stockFile());
     await expectRefusal({ path }, 'corrupt_data', /was written by stock LMDB \(data version 1\)/);
     expect(readFileSync(join(path, 'data.mdb'))).toEqual(stockFile());
+  });
+
+  it('holds what the lmdb package made with its own options', () => {
+    const path = fresh();
+    const { lines, stderr } = run(
+      `
+      import { open } from 'lmdb';
+      const [path] = args;
+      const theirs = open({ path });
+      await theirs.put('key', 'value');
+      await theirs.close();
+      await openLmdb({ path }).catch(({ code, message }) => console.log(code, message.slice(message.indexOf('made by'))));`,
+      [path],
+    );
+    expect({ lines, stderr }).toEqual({
+      lines: ['corrupt_data made by another program, with overlappingSync of the lmdb package; choose another path'],
+      stderr: '',
+    });
   });
 
   it('holds a file of random bytes, or one that ends at once', async () => {

@@ -7,11 +7,13 @@ import type { WriterSetup } from '../../../src/backend/lmdb/writer-task.js';
 const ECHO = Uint8Array.of(1);
 const DEATHS = { exit: Uint8Array.of(2), 'uncaught exception': Uint8Array.of(4) };
 const HANG = Uint8Array.of(5);
+const SLOW = Uint8Array.of(6);
 
 describe('the host of the writer thread', () => {
   let host: WriterHost;
   const fate = vi.fn<(sequence: number) => BatchFate>(() => ({ type: 'not_executed' }));
   const onLost = vi.fn();
+  const onFound = vi.fn();
 
   function start(timeout = 60_000): WriterHost {
     host = new WriterHost({
@@ -20,6 +22,7 @@ describe('the host of the writer thread', () => {
       worker: new URL('./dying-writer.mjs', import.meta.url),
       fate,
       onLost,
+      onFound,
     });
     return host;
   }
@@ -28,6 +31,7 @@ describe('the host of the writer thread', () => {
     await host.close();
     fate.mockClear();
     onLost.mockClear();
+    onFound.mockClear();
   });
 
   it('hands a batch over and the reply back', async () => {
@@ -60,11 +64,37 @@ describe('the host of the writer thread', () => {
     await vi.waitFor(() => expect(onLost).toHaveBeenCalled());
     expect(host.lost).toMatchObject({
       code: 'writer_lost',
-      message: expect.stringMatching(/no sign for 0\.1 s .*restart this process/),
+      message: expect.stringMatching(/no sign for 0\.1 s .*go on once that ends, else restart this process/),
     });
     await expect(host.sync()).rejects.toMatchObject({ code: 'writer_lost' });
     expect(onLost).toHaveBeenCalledTimes(1);
     expect(await Promise.race([silent, 'still silent'])).toBe('still silent');
+  });
+
+  it('finds a writer that answers after it was declared lost, and goes on with it', async () => {
+    start(100);
+    const slow = host.execute(SLOW.slice());
+    await vi.waitFor(() => expect(onLost).toHaveBeenCalled());
+    expect(onFound).not.toHaveBeenCalled();
+    expect(await slow).toEqual({ type: 'replied', reply: ECHO });
+    expect(onFound).toHaveBeenCalledTimes(1);
+    expect(host.lost).toBeUndefined();
+    expect(await host.execute(ECHO.slice())).toEqual({ type: 'replied', reply: ECHO });
+  });
+
+  it('ends a writer that was given up as soon as it answers', async () => {
+    start(100);
+    const slow = host.execute(SLOW.slice());
+    await vi.waitFor(() => expect(onLost).toHaveBeenCalled());
+    await host.close();
+    await slow;
+    // Once its thread has closed and is gone, nothing is executed any more.
+    const ask = async (): Promise<void> => {
+      expect(await host.execute(ECHO.slice())).toEqual({ type: 'not_executed' });
+    };
+    await vi.waitFor(ask, { timeout: 20_000 });
+    // What closes after each test gets another.
+    start();
   });
 
   it('takes no later task of a silent writer for a sign of life', async () => {

@@ -74,6 +74,8 @@ const MAGIC = 0xbeefc0de;
 const DATA_VERSION = 2;
 const META_PAGE = 8;
 const INTEGER_KEYS = 8;
+/** Of the `lmdb` package by default; wafstate never sets it. */
+const OVERLAPPING_SYNC = 0x1000;
 const FREE_LIST_OFFSET = PAGE_HEADER_BYTES + 24;
 const RECORDS_OFFSET = PAGE_HEADER_BYTES + 72;
 /** Processes address no more on the machines of today. */
@@ -155,6 +157,11 @@ function readMeta(page: Buffer, index: number, lastPageOfBoth: number): Meta | D
     return inMeta(index, `names page ${lastPage} as the last one`);
   if (!Number.isSafeInteger(transaction)) return inMeta(index, 'names an impossible transaction');
   if (page.readUInt32LE(RECORDS_OFFSET) !== 0) return inMeta(index, 'has damaged flags');
+  if (page.readUInt16LE(FREE_LIST_OFFSET + 4) === (INTEGER_KEYS | OVERLAPPING_SYNC)) {
+    return {
+      what: 'it was made by another program, with overlappingSync of the lmdb package; choose another path',
+    };
+  }
   const freeList = readTree(page, FREE_LIST_OFFSET, INTEGER_KEYS, lastPageOfBoth);
   if (typeof freeList === 'string') return inMeta(index, `${freeList} of the free pages`);
   const records = readTree(page, RECORDS_OFFSET, 0, lastPageOfBoth);
