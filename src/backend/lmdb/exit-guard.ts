@@ -32,7 +32,10 @@ export class TransactionGate {
     this.#guards = guards.map((guard) => new Int32Array(guard));
   }
 
-  /** For what a thread does by itself that opens a backend. The main thread ends itself, and not in the middle of that. */
+  /**
+   * For what a thread does by itself that opens a backend: its transactions, and loading the `lmdb` package, since a thread that is ended in
+   * the middle of that takes the process down (SIGABRT). The main thread ends itself, and not in the middle of anything.
+   */
   static ofCaller(): TransactionGate {
     return new TransactionGate(isMainThread ? [] : [processGuard]);
   }
@@ -54,23 +57,6 @@ export class TransactionGate {
       return transaction();
     } finally {
       this.#leave(this.#guards.length);
-    }
-  }
-
-  /**
-   * The same for what loads the `lmdb` package: a thread that is ended in the middle of that takes the process down (SIGABRT), since
-   * its addon cannot tell a failure to a thread that is gone.
-   */
-  async load<T>(load: () => Promise<T>): Promise<T> {
-    if (!this.#enter()) throw exiting();
-    const leave = (): void => this.#leave(this.#guards.length);
-    // An exit of this thread itself comes between two turns, so not in the middle of it, and nobody is to wait for what never goes on.
-    process.once('exit', leave);
-    try {
-      return await load();
-    } finally {
-      process.off('exit', leave);
-      leave();
     }
   }
 

@@ -18,6 +18,7 @@ import { preflight } from './preflight.js';
 import { libraryOf, requireOneLibrary } from './process-holder.js';
 import { claim, isOpen } from './registry.js';
 import { TypeScriptEnvironment } from './typescript-environment.js';
+import { openByPackage } from './typescript-opening.js';
 import { WriterHost } from './writer-host.js';
 import type { WriterSetup } from './writer-task.js';
 
@@ -36,7 +37,7 @@ export async function openLmdb(options: LmdbOptions): Promise<LmdbBackend> {
   const resolved = resolveLmdbOptions(options);
   const addon = chooseAddon(resolved);
   // Before anything is made for it.
-  if (addon === undefined) loadPackage();
+  if (addon === undefined) TransactionGate.ofCaller().require(loadPackage);
   const { directory, gate } = preflight(resolved, isOpen);
   const doubtful = resolved.durability === 'relaxed' && !isOpen(directory) && isFromEarlierBoot(directory);
   if (resolved.integrity === 'full' || doubtful) await requireIntegrity(directory);
@@ -152,7 +153,6 @@ async function openReading(
     return new NativeEnvironment(addon, openNatively(addon, setup, readOnly), setup.writerNumber);
   }
   const transactions = TransactionGate.ofCaller();
-  const { openByPackage } = await transactions.load(() => import('./typescript-opening.js'));
   const { data, gate } = await openByPackage(setup, false, (action) => transactions.require(action));
   return new TypeScriptEnvironment(data, gate, {
     ...setup,

@@ -4,7 +4,7 @@ import type { ByteString } from '../../contract/bytes.js';
 import { WafStateError } from '../../contract/errors.js';
 import { BatchExecutor, nextRevision } from '../../record/batch.js';
 import { NO_MUTATION, type Refusal, Status } from '../../record/status.js';
-import type { TransactionGate } from './exit-guard.js';
+import { TransactionGate } from './exit-guard.js';
 import { REVISION_KEY, WRITER_KEY_PREFIX } from './layout.js';
 import type { OnConflict, RestoreAnswer } from './native-addon.js';
 import { Restorer } from './restore.js';
@@ -37,7 +37,8 @@ export class TypeScriptWriter implements Writer {
     this.#noteKey = (WRITER_KEY_PREFIX + setup.writerName) as ByteString;
   }
 
-  static async open(setup: WriterSetup, transactions: TransactionGate): Promise<TypeScriptWriter> {
+  static async open(setup: WriterSetup): Promise<TypeScriptWriter> {
+    const transactions = new TransactionGate(setup.guards);
     const opened = await openByPackage(setup, true, (action) => transactions.require(action));
     const writer = new TypeScriptWriter(opened, transactions, setup);
     writer.#noteFirst();

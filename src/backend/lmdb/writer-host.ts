@@ -46,8 +46,6 @@ export class WriterHost {
   /** The first half of the timeout has gone by without an answer. */
   #suspected = false;
   #lost: WafStateError | undefined;
-  /** It was given up while it was lost: then it ends as soon as it is found. */
-  #givenUp = false;
   /** Who waits for an answer that a lost writer will never give. */
   readonly #waiting = new Set<(error: WafStateError) => void>();
 
@@ -108,12 +106,9 @@ export class WriterHost {
     await this.#answer({ type: 'sync' });
   }
 
-  /** Lets the thread close the environment, then ends it. A lost one does so when it is found. */
+  /** Lets the thread close the environment, then ends it. A lost one is left to itself. */
   async close(): Promise<void> {
-    if (this.#lost !== undefined) {
-      this.#givenUp = true;
-      return;
-    }
+    if (this.#lost !== undefined) return;
     try {
       await this.#answer({ type: 'close' });
     } finally {
@@ -124,7 +119,6 @@ export class WriterHost {
   /** REQUIRES: nothing is outstanding, unless the writer is lost: the pool would wait for it. */
   async #end(): Promise<void> {
     if (this.#lost === undefined) await this.#pool.close();
-    else this.#givenUp = true;
   }
 
   /** Rejects with `writer_lost` once the writer is. */
@@ -211,8 +205,6 @@ export class WriterHost {
   #find(): void {
     this.#lost = undefined;
     this.#options.onFound();
-    // Whoever gave it up has been told that the writer is lost, and hears no more of it.
-    if (this.#givenUp) this.close().catch(() => undefined);
   }
 
   async #fate(sequence: number): Promise<BatchOutcome> {

@@ -2,9 +2,9 @@ import { workerData } from 'node:worker_threads';
 import { move } from 'piscina';
 import { WafStateError } from '../../contract/errors.js';
 import { loadAddon } from '../../record/addon.js';
-import { TransactionGate } from './exit-guard.js';
 import type { NativeEnvironmentAddon } from './native-addon.js';
 import { NativeWriter } from './native-writer.js';
+import { TypeScriptWriter } from './typescript-writer.js';
 import {
   failedAnswer,
   type Writer,
@@ -25,12 +25,7 @@ function open(): Promise<Writer> {
 }
 
 async function openWriter(setup: WriterSetup): Promise<Writer> {
-  if (setup.implementation === 'typescript') {
-    // Natively the `lmdb` package is never loaded.
-    const transactions = new TransactionGate(setup.guards);
-    const { TypeScriptWriter } = await transactions.load(() => import('./typescript-writer.js'));
-    return TypeScriptWriter.open(setup, transactions);
-  }
+  if (setup.implementation === 'typescript') return TypeScriptWriter.open(setup);
   const addon = loadAddon<NativeEnvironmentAddon>();
   if (addon === undefined)
     throw new WafStateError(

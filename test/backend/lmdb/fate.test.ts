@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Environment } from '../../../src/backend/lmdb/environment.js';
-import { TransactionGate } from '../../../src/backend/lmdb/exit-guard.js';
 import type { NativeEnvironmentAddon } from '../../../src/backend/lmdb/native-addon.js';
 import { NativeEnvironment, openNatively } from '../../../src/backend/lmdb/native-environment.js';
 import { NativeWriter } from '../../../src/backend/lmdb/native-writer.js';
@@ -39,7 +38,7 @@ async function setUp(implementation: 'native' | 'typescript', path: string) {
     guards: [new SharedArrayBuffer(8)],
   };
   if (implementation === 'typescript') {
-    const writer: Writer = await TypeScriptWriter.open(setup, new TransactionGate(setup.guards));
+    const writer: Writer = await TypeScriptWriter.open(setup);
     const { data, gate } = await openByPackage(setup, false);
     const environment: Environment = new TypeScriptEnvironment(data, gate, setup);
     return { setup, writer, environment };

@@ -82,21 +82,6 @@ describe('the host of the writer thread', () => {
     expect(await host.execute(ECHO.slice())).toEqual({ type: 'replied', reply: ECHO });
   });
 
-  it('ends a writer that was given up as soon as it answers', async () => {
-    start(100);
-    const slow = host.execute(SLOW.slice());
-    await vi.waitFor(() => expect(onLost).toHaveBeenCalled());
-    await host.close();
-    await slow;
-    // Once its thread has closed and is gone, nothing is executed any more.
-    const ask = async (): Promise<void> => {
-      expect(await host.execute(ECHO.slice())).toEqual({ type: 'not_executed' });
-    };
-    await vi.waitFor(ask, { timeout: 20_000 });
-    // What closes after each test gets another.
-    start();
-  });
-
   it('takes no later task of a silent writer for a sign of life', async () => {
     start(400);
     void host.execute(HANG.slice());
