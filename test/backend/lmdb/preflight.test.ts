@@ -145,7 +145,9 @@ describe.each(IMPLEMENTATIONS)('a path that %s LMDB must not see', (implementati
       [path],
     );
     expect({ lines, stderr }).toEqual({
-      lines: ['corrupt_data made by another program, with overlappingSync of the lmdb package; choose another path'],
+      lines: [
+        'corrupt_data made by another program, with overlappingSync of the lmdb package; choose another path',
+      ],
       stderr: '',
     });
   });
